@@ -23,6 +23,7 @@ mod soak;
 mod supply;
 mod test;
 mod width;
+mod words;
 
 const HELP: &str = "\
 usage: cargo xtask <verb>
@@ -33,6 +34,7 @@ usage: cargo xtask <verb>
   readme [--print]            the blocks of README.md in a fresh home; --print shows what they print instead
   lint                        rustfmt and clippy, warnings refused, and comments of at most 100 columns
   arrows                      that our crates depend on each other only as ARCHITECTURE.md allows
+  words                       that no two types have the same name, but for the few that may
   deny                        licences, banned crates and sources, by cargo-deny
   supply [--strict] [--reproduce [PROFILE]]
                               what the binary is made of: deny, RustSec's advisories where they can be had (--strict: or
@@ -82,6 +84,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "readme" => readme::run(rest),
         "lint" => no_more(rest).and_then(|()| lint::run()),
         "arrows" => no_more(rest).and_then(|()| arrows::run()),
+        "words" => no_more(rest).and_then(|()| words::run()),
         "deny" => no_more(rest).and_then(|()| deny::run()),
         cluster::HOLD_VERB => cluster::hold(rest),
         "help" | "--help" | "-h" => {

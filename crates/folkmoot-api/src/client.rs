@@ -70,15 +70,15 @@ impl Error {
 pub const PRESENCE: &str = "folkmoot-presence";
 
 /// How long a connection may take.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an answer may take, beside what it was asked to wait.
-const PATIENCE: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What speaks HTTP and TLS to `url`, for whoever needs no more than that.
 pub fn http(url: &str) -> Result<reqwest::Client, Error> {
     reqwest::Client::builder()
         .tls_backend_preconfigured(tls::config(url))
-        .connect_timeout(CONNECT_PATIENCE)
+        .connect_timeout(CONNECT_TIMEOUT)
         .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(|error| Error::Unreachable { url: url.to_owned(), reason: error.to_string() })
@@ -114,7 +114,7 @@ impl Client {
 
     /// Whether the server is ready.
     pub async fn ready(&self) -> Result<(), Error> {
-        self.send(self.request(Method::GET, "/readyz").timeout(CONNECT_PATIENCE)).await.map(drop)
+        self.send(self.request(Method::GET, "/readyz").timeout(CONNECT_TIMEOUT)).await.map(drop)
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
@@ -126,7 +126,7 @@ impl Client {
     }
 
     async fn get<T: DeserializeOwned>(&self, path: &str, query: &impl Serialize) -> Result<T, Error> {
-        self.json(self.request(Method::GET, path).query(query).timeout(PATIENCE)).await
+        self.json(self.request(Method::GET, path).query(query).timeout(ANSWER_TIMEOUT)).await
     }
 
     async fn call<T: DeserializeOwned>(
@@ -146,7 +146,7 @@ impl Client {
         body: &impl Serialize,
         idempotency_key: Option<&str>,
     ) -> RequestBuilder {
-        let request = self.request(method, path).json(body).timeout(PATIENCE);
+        let request = self.request(method, path).json(body).timeout(ANSWER_TIMEOUT);
         match idempotency_key {
             Some(key) => request.header("idempotency-key", key),
             None => request,

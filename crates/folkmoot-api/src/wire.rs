@@ -25,25 +25,25 @@ pub use compat::{
 };
 pub use debate::{
     Agents, CancelDebate, CodeVersion, CodeVersionList, CorrectLesson, Debate, DebateBallot, DebateCost, DebateDissent,
-    DebateGateQuery, DebateGates, DebateLesson, DebateLessonList, DebateList, DebateProgress, DebateQuery,
+    DebateGateQuery, DebateGates, DebateLesson, DebateLessonList, DebateList, DebateListParams, DebateProgress,
     DebateReplay, DebateResults, DebateStarted, DebateTests, DebateTrail, DebateTurn, DebateTurnList, DebateTurnQuery,
     DebateTurns, DebateVerdict, DebateVote, DebateVotes, Decimal, NewAgent, OrAuto, OrNone, PhaseSwitch, ReplayDiffers,
-    StartDebate, TrailEntry, TrailQuery, TrailSummary, UndecidedAnswer, VersionQuery,
+    StartDebate, TrailEntry, TrailQuery, TrailSummary, UndecidedAnswer, VersionListParams,
 };
-pub use delivery::{Channel, ChannelList, Delivery, DeliveryList, DeliveryQuery, TestChannel, Tested};
+pub use delivery::{Channel, ChannelList, Delivery, DeliveryList, DeliveryListParams, TestChannel, Tested};
 pub use event::{Event, FeedMessage};
 pub use gate::{
-    Amend, Artifact, Cancel, Decide, Decision, Extend, Gate, GateList, GateQuery, NewArtifact, OpenGate, Verdict, Vote,
-    WaitFor, WaitMany, Waited,
+    Amend, Artifact, Cancel, Decide, Decision, Extend, Gate, GateList, GateListParams, NewArtifact, OpenGate, Verdict,
+    Vote, WaitFor, WaitMany, Waited,
 };
 pub use halt::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited, Halt, HaltStatus, HeldBy, RaiseHalt};
 pub use model::{AskedModel, AskedModelQuery, ListeningModel, Provider, ProviderList};
 pub use plan::{ExportPlan, Plan, PlanBudget, PlanEntity, PlanList, PlanQuery, PlanResult, StartPlan};
 pub use problem::Problem;
-pub use question::{Answer, Ask, Closed, Question, QuestionList, QuestionQuery, WithReason};
+pub use question::{Answer, Ask, Closed, Question, QuestionList, QuestionListParams, WithReason};
 pub use run::{
-    EndRun, Ending, Fault, JournalEntry, JournalPage, JournalQuery, Outage, RecordStep, ResumeRun, Run, RunList,
-    RunQuery, StartRun, WaitingAt,
+    EndRun, Ending, Fault, JournalEntry, JournalListParams, JournalPage, Outage, RecordStep, ResumeRun, Run, RunList,
+    RunListParams, StartRun, WaitingAt,
 };
 pub use server::ServerFile;
 pub use token::{NewToken, Token, TokenList};

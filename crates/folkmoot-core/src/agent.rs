@@ -21,7 +21,7 @@ use crate::Name;
 
 pub use affinity::{Affinity, affinity, primary_role, weight};
 pub use choose::{Basis, Speakers, choose};
-pub use domain::{Domain, Guess, Reason};
+pub use domain::{Domain, DomainKeyword, Guess};
 pub use measure::{OutOfRange, Score, Share};
 pub use phase::{DebatePhase, PhaseRule};
 pub use role::AgentRole;

@@ -11,8 +11,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Broken, Digest, Event, Gate, Halt, Head, Question, Run, Timestamp, TokenId, Webhook, WebhookId, chain,
-    debate::{self, record::Note},
+    CorruptLog, Digest, Event, Gate, Halt, Head, Question, Run, Timestamp, TokenId, Webhook, WebhookId, chain,
+    debate::{self, record::RecordNote},
     journal::Entry,
     receipt,
     token::Token,
@@ -21,14 +21,14 @@ use crate::{
 
 /// Something that the log, or a row, should not say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
+pub struct AuditProblem {
     /// The event's position, the row's stream, or `head`.
     pub at: String,
     /// What is wrong.
     pub problem: String,
 }
 
-impl Problem {
+impl AuditProblem {
     /// Something wrong at one place.
     pub fn new(at: impl ToString, problem: impl Into<String>) -> Self {
         Self { at: at.to_string(), problem: problem.into() }
@@ -37,12 +37,12 @@ impl Problem {
 
 /// Walks the log from its first event and notices every change, gap and reordering.
 #[derive(Debug)]
-pub struct Walk {
+pub struct LogWalk {
     /// The last event that was seen.
     pub head: Head,
 }
 
-impl Walk {
+impl LogWalk {
     /// Before the first event.
     pub fn new() -> Self {
         Self { head: Head::START }
@@ -50,35 +50,35 @@ impl Walk {
 
     /// Checks the next event. After a problem it goes on from what the event claims, so that each
     /// is told once.
-    pub fn step(&mut self, event: &Event) -> Vec<Problem> {
+    pub fn step(&mut self, event: &Event) -> Vec<AuditProblem> {
         let mut problems = Vec::new();
         let expected = self.head.position + 1;
         if event.position != expected {
             let problem = format!("event {expected} is missing: the log goes on with {}", event.position);
-            problems.push(Problem::new(expected, problem));
+            problems.push(AuditProblem::new(expected, problem));
         } else if event.prev_hash != self.head.hash {
-            problems.push(Problem::new(event.position, "does not carry the hash of the event before it"));
+            problems.push(AuditProblem::new(event.position, "does not carry the hash of the event before it"));
         }
         if chain::hash(event.position, &event.fact, event.prev_hash) != event.hash {
-            problems.push(Problem::new(event.position, "its content does not give its hash: it was changed"));
+            problems.push(AuditProblem::new(event.position, "its content does not give its hash: it was changed"));
         }
         self.head = Head { position: event.position, hash: event.hash };
         problems
     }
 
     /// Checks that the log ends where its head row says.
-    pub fn end(&self, head: Head) -> Option<Problem> {
+    pub fn end(&self, head: Head) -> Option<AuditProblem> {
         let ends = self.head.position;
         if ends != head.position {
             let problem = format!("the log ends at {ends}, but its head says {}", head.position);
-            return Some(Problem::new("head", problem));
+            return Some(AuditProblem::new("head", problem));
         }
         let problem = format!("the log ends at {ends}, but its head names another hash for that event");
-        (self.head.hash != head.hash).then(|| Problem::new("head", problem))
+        (self.head.hash != head.hash).then(|| AuditProblem::new("head", problem))
     }
 }
 
-impl Default for Walk {
+impl Default for LogWalk {
     fn default() -> Self {
         Self::new()
     }
@@ -86,12 +86,12 @@ impl Default for Walk {
 
 /// Compares the tokens' rows with what the log says of them. Rows are expected without their
 /// hashes.
-pub fn check_tokens(rows: &[Token], logged: &BTreeMap<TokenId, Token>) -> Vec<Problem> {
+pub fn check_tokens(rows: &[Token], logged: &BTreeMap<TokenId, Token>) -> Vec<AuditProblem> {
     check_whole("token", rows, |row| &row.id, logged)
 }
 
 /// Compares the webhooks' rows with what the log says of them.
-pub fn check_webhooks(rows: &[Webhook], logged: &BTreeMap<WebhookId, LoggedWebhook>) -> Vec<Problem> {
+pub fn check_webhooks(rows: &[Webhook], logged: &BTreeMap<WebhookId, LoggedWebhook>) -> Vec<AuditProblem> {
     let rows: Vec<LoggedWebhook> = rows.iter().map(Webhook::logged).collect();
     check_whole("webhook", &rows, |row| &row.id, logged)
 }
@@ -102,20 +102,20 @@ fn check_whole<Id: Ord + fmt::Display, T: PartialEq>(
     rows: &[T],
     id: impl Fn(&T) -> &Id,
     logged: &BTreeMap<Id, T>,
-) -> Vec<Problem> {
+) -> Vec<AuditProblem> {
     let forged = rows.iter().filter(|row| logged.get(id(row)) != Some(row)).map(|row| {
-        Problem::new(format!("{noun}:{}", id(row)), "its row disagrees with the log, or the log does not know it")
+        AuditProblem::new(format!("{noun}:{}", id(row)), "its row disagrees with the log, or the log does not know it")
     });
     let known: BTreeSet<&Id> = rows.iter().map(&id).collect();
     let gone = logged.keys().filter(|id| !known.contains(id));
-    let gone =
-        gone.map(|id| Problem::new(format!("{noun}:{id}"), format!("the log has this {noun}, but its row is gone")));
+    let gone = gone
+        .map(|id| AuditProblem::new(format!("{noun}:{id}"), format!("the log has this {noun}, but its row is gone")));
     forged.chain(gone).collect()
 }
 
 /// A row that is the fold of its stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum AuditedRow {
     /// A gate's.
     Gate(Box<Gate>),
     /// A question's.
@@ -123,36 +123,36 @@ pub enum Record {
     /// A halt's.
     Halt(Box<Halt>),
     /// A run's, its journal's by key, and what is to be said of what it keeps, by table and id.
-    Run(Box<Run>, Vec<Entry>, Vec<Note>),
+    Run(Box<Run>, Vec<Entry>, Vec<RecordNote>),
 }
 
-impl Record {
+impl AuditedRow {
     /// The row that a stream makes; none where somebody only tried something.
-    pub(crate) fn fold(noun: &str, events: &[Event]) -> Result<Option<Record>, Broken> {
+    pub(crate) fn fold(noun: &str, events: &[Event]) -> Result<Option<AuditedRow>, CorruptLog> {
         let facts = events.iter().map(|event| &event.fact);
         match noun {
-            "question" => Ok(Some(Record::Question(Box::new(Question::fold(facts)?)))),
-            "halt" => Ok(Halt::fold(facts)?.map(|halt| Record::Halt(Box::new(halt)))),
+            "question" => Ok(Some(AuditedRow::Question(Box::new(Question::fold(facts)?)))),
+            "halt" => Ok(Halt::fold(facts)?.map(|halt| AuditedRow::Halt(Box::new(halt)))),
             "run" => {
                 let (run, journal) = Run::fold(facts)?;
                 let notes = debate::record::notes(&run, events.iter().map(|event| &event.fact))?;
-                Ok(Some(Record::Run(Box::new(run), journal.into_values().collect(), notes)))
+                Ok(Some(AuditedRow::Run(Box::new(run), journal.into_values().collect(), notes)))
             }
-            _ => Ok(Some(Record::Gate(Box::new(Gate::fold(facts)?)))),
+            _ => Ok(Some(AuditedRow::Gate(Box::new(Gate::fold(facts)?)))),
         }
     }
 
     /// The digests of everything that it shows and keeps elsewhere.
     pub fn contents(&self) -> Vec<Digest> {
         match self {
-            Record::Gate(gate) => {
+            AuditedRow::Gate(gate) => {
                 let artifacts = gate.content.artifacts.iter().map(|artifact| artifact.digest);
                 let edited = gate.decision().and_then(|decision| decision.edited);
                 std::iter::once(gate.content.summary).chain(artifacts).chain(edited).collect()
             }
-            Record::Question(question) => vec![question.text],
-            Record::Halt(_) => Vec::new(),
-            Record::Run(run, journal, notes) => {
+            AuditedRow::Question(question) => vec![question.text],
+            AuditedRow::Halt(_) => Vec::new(),
+            AuditedRow::Run(run, journal, notes) => {
                 let output = run.ending().and_then(|ending| ending.output);
                 let results = journal.iter().filter_map(Entry::result);
                 let kept = notes.iter().flat_map(|note| note.contents.iter().copied());
@@ -161,21 +161,21 @@ impl Record {
         }
     }
 
-    /// As [`Record::contents`], and what a gate showed before it was amended, and a debate before
+    /// As [`AuditedRow::contents`], and what a gate showed before it was amended, and a debate before
     /// it said it again.
     pub fn all_contents(&self, events: &[Event]) -> BTreeSet<Digest> {
         let mut digests: BTreeSet<Digest> = self.contents().into_iter().collect();
         match self {
-            Record::Gate(gate) if gate.revision > 1 => digests.extend(receipt::digests(events)),
-            Record::Run(run, ..) => digests.extend(debate::record::contents(run, events)),
-            Record::Gate(_) | Record::Question(_) | Record::Halt(_) => {}
+            AuditedRow::Gate(gate) if gate.revision > 1 => digests.extend(receipt::digests(events)),
+            AuditedRow::Run(run, ..) => digests.extend(debate::record::contents(run, events)),
+            AuditedRow::Gate(_) | AuditedRow::Question(_) | AuditedRow::Halt(_) => {}
         }
         digests
     }
 
     /// As the row should be, which may have forgotten what goes when its time is over.
-    fn without_forgotten(mut self, row: Option<&Record>) -> Self {
-        if let (Record::Run(.., notes), Some(Record::Run(.., kept))) = (&mut self, row) {
+    fn without_forgotten(mut self, row: Option<&AuditedRow>) -> Self {
+        if let (AuditedRow::Run(.., notes), Some(AuditedRow::Run(.., kept))) = (&mut self, row) {
             let kept: BTreeSet<_> = kept.iter().map(|note| (note.table, &note.id)).collect();
             notes.retain(|note| !note.fleeting || kept.contains(&(note.table, &note.id)));
         }
@@ -185,15 +185,15 @@ impl Record {
     /// Since when it is over, and nothing more is done with what it shows.
     pub fn over_since(&self) -> Option<Timestamp> {
         match self {
-            Record::Gate(gate) => gate.decision().map(|decision| decision.decided_at),
-            Record::Question(question) => question.closure().map(|closure| closure.at),
-            Record::Halt(halt) => halt.lifted.as_ref().map(|lifting| lifting.at),
-            Record::Run(run, ..) => run.ending().map(|ending| ending.at),
+            AuditedRow::Gate(gate) => gate.decision().map(|decision| decision.decided_at),
+            AuditedRow::Question(question) => question.closure().map(|closure| closure.at),
+            AuditedRow::Halt(halt) => halt.lifted.as_ref().map(|lifting| lifting.at),
+            AuditedRow::Run(run, ..) => run.ending().map(|ending| ending.at),
         }
     }
 
     /// The fields in which two rows of one stream differ.
-    fn differs_from(&self, other: &Record) -> String {
+    fn differs_from(&self, other: &AuditedRow) -> String {
         let (fields, others) = (self.fields(), other.fields());
         let names: BTreeSet<&String> = fields.keys().chain(others.keys()).collect();
         let differing = names.into_iter().filter(|name| fields.get(*name) != others.get(*name));
@@ -203,16 +203,16 @@ impl Record {
     /// Each field by name; of a run also each line of its journal by its key.
     fn fields(&self) -> BTreeMap<String, serde_json::Value> {
         let json = match self {
-            Record::Gate(gate) => serde_json::to_value(gate),
-            Record::Question(question) => serde_json::to_value(question),
-            Record::Halt(halt) => serde_json::to_value(halt),
-            Record::Run(run, ..) => serde_json::to_value(run),
+            AuditedRow::Gate(gate) => serde_json::to_value(gate),
+            AuditedRow::Question(question) => serde_json::to_value(question),
+            AuditedRow::Halt(halt) => serde_json::to_value(halt),
+            AuditedRow::Run(run, ..) => serde_json::to_value(run),
         };
         let fields = json.expect("structs of texts and integers are JSON");
         let fields = fields.as_object().cloned().unwrap_or_default().into_iter();
-        let (journal, notes): (&[Entry], &[Note]) = match self {
-            Record::Run(_, journal, notes) => (journal, notes),
-            Record::Gate(_) | Record::Question(_) | Record::Halt(_) => (&[], &[]),
+        let (journal, notes): (&[Entry], &[RecordNote]) = match self {
+            AuditedRow::Run(_, journal, notes) => (journal, notes),
+            AuditedRow::Gate(_) | AuditedRow::Question(_) | AuditedRow::Halt(_) => (&[], &[]),
         };
         let lines = journal.iter().map(|entry| {
             let line = serde_json::to_value(entry).expect("structs of texts and integers are JSON");
@@ -227,19 +227,19 @@ impl Record {
 
     fn noun(&self) -> &'static str {
         match self {
-            Record::Gate(_) => "gate",
-            Record::Question(_) => "question",
-            Record::Halt(_) => "halt",
-            Record::Run(..) => "run",
+            AuditedRow::Gate(_) => "gate",
+            AuditedRow::Question(_) => "question",
+            AuditedRow::Halt(_) => "halt",
+            AuditedRow::Run(..) => "run",
         }
     }
 }
 
 /// Compares a row with what its events make of it.
-pub fn check_row(stream: &str, row: Option<&Record>, events: &[Event]) -> Option<Problem> {
+pub fn check_row(stream: &str, row: Option<&AuditedRow>, events: &[Event]) -> Option<AuditProblem> {
     let first = events.first().and_then(|first| first.fact.kind.split('.').next());
-    let noun = row.map(Record::noun).or(first).unwrap_or("gate");
-    let folded = Record::fold(noun, events).map(|folded| folded.map(|folded| folded.without_forgotten(row)));
+    let noun = row.map(AuditedRow::noun).or(first).unwrap_or("gate");
+    let folded = AuditedRow::fold(noun, events).map(|folded| folded.map(|folded| folded.without_forgotten(row)));
     let problem = match (row, folded) {
         (_, Err(broken)) => format!("its events do not make a {noun}: {broken}"),
         (None, Ok(Some(_))) => format!("the log has this {noun}, but its row is gone"),
@@ -249,25 +249,25 @@ pub fn check_row(stream: &str, row: Option<&Record>, events: &[Event]) -> Option
         }
         (Some(_), Ok(Some(_))) | (None, Ok(None)) => return None,
     };
-    Some(Problem::new(stream, problem))
+    Some(AuditProblem::new(stream, problem))
 }
 
-impl fmt::Display for Record {
+impl fmt::Display for AuditedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Record::Gate(gate) => {
+            AuditedRow::Gate(gate) => {
                 let by = gate.decision().map(|decision| format!(" by {}", decision.reviewer)).unwrap_or_default();
                 write!(f, "{}{by}, revision {}, {} events", gate.status(), gate.revision, gate.seq)
             }
-            Record::Question(question) => {
+            AuditedRow::Question(question) => {
                 let by = question.closure().map(|closure| format!(" by {}", closure.by)).unwrap_or_default();
                 write!(f, "{}{by}, {} events", question.status(), question.seq)
             }
-            Record::Halt(halt) => {
+            AuditedRow::Halt(halt) => {
                 let lifted = halt.lifted.as_ref().map_or("standing".to_owned(), |by| format!("lifted by {}", by.by));
                 write!(f, "{lifted}, {} events", halt.seq)
             }
-            Record::Run(run, journal, _) => {
+            AuditedRow::Run(run, journal, _) => {
                 write!(f, "{}, claim {}, {} steps, {} events", run.status(), run.epoch, journal.len(), run.seq)
             }
         }

@@ -30,12 +30,12 @@ pub struct Checkpoint {
     pub position: u64,
     /// What sort of statement this is.
     #[serde(rename = "type")]
-    pub kind: Kind,
+    pub kind: StatementKind,
 }
 
 vocabulary! {
     /// What the server signs. The word is in what is signed, so that none passes for another.
-    pub enum Kind {
+    pub enum StatementKind {
         /// Of the log.
         Checkpoint = "folkmoot.checkpoint.v1",
         /// Of a gate.
@@ -45,7 +45,7 @@ vocabulary! {
 
 /// What a log says of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct LogSummary {
     /// The hash of its first event.
     pub first: Option<Digest>,
     /// The hash of its event at the checkpoint's position.
@@ -57,7 +57,7 @@ pub struct Seen {
 /// Why a log is not the one that a checkpoint saw.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "each sentence says it")]
-pub enum Broken {
+pub enum CheckpointMismatch {
     #[error("this is no checkpoint but something else that the server signed")]
     NoCheckpoint,
     #[error("this checkpoint is of the log {0:?}, and this is the log {LOG:?}")]
@@ -81,30 +81,37 @@ pub enum Broken {
 impl Checkpoint {
     /// States where the log ends now.
     pub fn new(head: Head, first: Digest, at: Timestamp) -> Self {
-        Self { at, first, hash: head.hash, log: LOG.to_owned(), position: head.position, kind: Kind::Checkpoint }
+        Self {
+            at,
+            first,
+            hash: head.hash,
+            log: LOG.to_owned(),
+            position: head.position,
+            kind: StatementKind::Checkpoint,
+        }
     }
 
     /// Compares it with a log.
-    pub fn check(&self, seen: &Seen) -> Result<(), Broken> {
+    pub fn check(&self, seen: &LogSummary) -> Result<(), CheckpointMismatch> {
         let Checkpoint { at, position, .. } = *self;
-        if self.kind != Kind::Checkpoint {
-            return Err(Broken::NoCheckpoint);
+        if self.kind != StatementKind::Checkpoint {
+            return Err(CheckpointMismatch::NoCheckpoint);
         }
         if self.log != LOG {
-            return Err(Broken::OtherName(self.log.clone()));
+            return Err(CheckpointMismatch::OtherName(self.log.clone()));
         }
         let ours = seen.first.unwrap_or(Digest::ZERO);
         if ours != self.first && seen.end > 0 {
-            return Err(Broken::OtherLog { theirs: self.first, ours });
+            return Err(CheckpointMismatch::OtherLog { theirs: self.first, ours });
         }
         if position > seen.end {
-            return Err(Broken::EndMissing { at, position, end: seen.end });
+            return Err(CheckpointMismatch::EndMissing { at, position, end: seen.end });
         }
         match seen.there {
             Some(ours) if ours == self.hash => Ok(()),
-            Some(ours) => Err(Broken::Rewritten { at, position, theirs: self.hash, ours }),
+            Some(ours) => Err(CheckpointMismatch::Rewritten { at, position, theirs: self.hash, ours }),
             None if position == 0 => Ok(()),
-            None => Err(Broken::EventMissing { at, position }),
+            None => Err(CheckpointMismatch::EventMissing { at, position }),
         }
     }
 }

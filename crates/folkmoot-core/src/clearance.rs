@@ -15,7 +15,7 @@ use std::{
 
 use crate::{
     HaltId, Name, Principal, QuestionId, SessionId, Timestamp,
-    question::{Closure, QuestionType, Status},
+    question::{Closure, QuestionStatus, QuestionType},
 };
 
 vocabulary! {
@@ -56,7 +56,7 @@ pub struct Hold {
 vocabulary! {
     /// How a wait for clearance ended: what became of the last thing that covered the agent, or why
     /// nothing did.
-    pub enum Reason {
+    pub enum ReleaseReason {
         /// A question was answered; also where nothing covered the agent.
         Answered = "answered",
         /// A question was denied.
@@ -76,17 +76,17 @@ vocabulary! {
     }
 }
 
-impl From<&Closure> for Reason {
+impl From<&Closure> for ReleaseReason {
     fn from(closure: &Closure) -> Self {
         match closure.status {
-            Status::Pending => unreachable!("what is closed does not wait"),
-            Status::Answered => Reason::Answered,
-            Status::Denied if closure.released_by.is_some() => Reason::Cancelled,
-            Status::Denied => Reason::Denied,
-            Status::Skipped => Reason::Skipped,
-            Status::Cancelled => Reason::Cancelled,
-            Status::Expired if closure.answer.is_some() => Reason::Default,
-            Status::Expired => Reason::Expired,
+            QuestionStatus::Pending => unreachable!("what is closed does not wait"),
+            QuestionStatus::Answered => ReleaseReason::Answered,
+            QuestionStatus::Denied if closure.released_by.is_some() => ReleaseReason::Cancelled,
+            QuestionStatus::Denied => ReleaseReason::Denied,
+            QuestionStatus::Skipped => ReleaseReason::Skipped,
+            QuestionStatus::Cancelled => ReleaseReason::Cancelled,
+            QuestionStatus::Expired if closure.answer.is_some() => ReleaseReason::Default,
+            QuestionStatus::Expired => ReleaseReason::Expired,
         }
     }
 }
@@ -167,15 +167,15 @@ impl Hold {
 }
 
 /// Holds on one target, oldest first.
-type Column = BTreeMap<(Timestamp, HoldId), Arc<Hold>>;
+type HoldsByAge = BTreeMap<(Timestamp, HoldId), Arc<Hold>>;
 
 /// Everything that holds anybody.
 #[derive(Clone, Debug, Default)]
 pub struct Holds {
     known: HashMap<HoldId, Arc<Hold>>,
-    agents: HashMap<Name, Column>,
-    sessions: HashMap<SessionId, Column>,
-    system: Column,
+    agents: HashMap<Name, HoldsByAge>,
+    sessions: HashMap<SessionId, HoldsByAge>,
+    system: HoldsByAge,
 }
 
 impl Holds {
@@ -249,7 +249,7 @@ impl Holds {
         self.sessions.iter().map(|(session, column)| (session, column.values()))
     }
 
-    fn column(&mut self, target: Target) -> &mut Column {
+    fn column(&mut self, target: Target) -> &mut HoldsByAge {
         match target {
             Target::Agent(agent) => self.agents.entry(agent).or_default(),
             Target::Session(session) => self.sessions.entry(session).or_default(),
@@ -267,7 +267,7 @@ impl Holds {
     }
 }
 
-fn remove<K: std::hash::Hash + Eq>(columns: &mut HashMap<K, Column>, key: &K, place: &(Timestamp, HoldId)) {
+fn remove<K: std::hash::Hash + Eq>(columns: &mut HashMap<K, HoldsByAge>, key: &K, place: &(Timestamp, HoldId)) {
     let Some(column) = columns.get_mut(key) else { return };
     column.remove(place);
     if column.is_empty() {

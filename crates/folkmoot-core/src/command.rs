@@ -8,12 +8,12 @@ use crate::{
     clearance::Others,
     debate::record::Correction,
     delivery::{self, Abandonment, Settling, Subscription},
-    erase::{Erasing, Kept},
-    gate::{Amendment, Extension, Opening, Policy, Verdict},
+    erase::{ContentStatus, Erasing},
+    gate::{Amendment, Extension, GatePolicy, Opening, Verdict},
     halt::Raising,
-    journal::{Entry, Fence, Key, Recording, Write},
+    journal::{Entry, EntryKey, Fence, Recording, Write},
     question::{self, Asking, Closing},
-    quota::{Quota, Usage},
+    quota::{Quota, QuotaUsage},
     run::{self, Claiming, Conclusion, Parking, Run, Starting, Stopping},
     token::{Minting, Token},
     webhook::{NewWebhook, WebhookChange},
@@ -87,7 +87,7 @@ pub enum Action {
         /// What is asked.
         opening: Box<Opening>,
         /// What configuration says.
-        policy: Policy,
+        policy: GatePolicy,
         /// The bytes behind the digests of the opening's artifacts, in order.
         contents: Vec<Vec<u8>>,
     },
@@ -96,7 +96,7 @@ pub enum Action {
         /// What changes.
         amendment: Amendment,
         /// What configuration says.
-        policy: Policy,
+        policy: GatePolicy,
         /// The new artifacts' bytes, in order.
         contents: Vec<Vec<u8>>,
     },
@@ -293,7 +293,7 @@ pub struct Needs<'a> {
     /// The text of that gate's summary too.
     pub summary: bool,
     /// This requester's pending gate with this dedupe key.
-    pub twin: Option<(&'a Name, &'a str)>,
+    pub pending_duplicate: Option<(&'a Name, &'a str)>,
     /// What this agent has open. More than one beyond its limits need not be counted.
     pub usage: Option<&'a Name>,
     /// This question, and whether anything else holds what it holds.
@@ -308,7 +308,7 @@ pub struct Needs<'a> {
     /// come back changed, and the last one that people approved.
     pub gates_of_run: bool,
     /// This line of that run's journal.
-    pub entry: Option<&'a Key>,
+    pub entry: Option<&'a EntryKey>,
     /// Whether something holds each of these agents in this session.
     pub held: Option<(&'a [Name], &'a SessionId)>,
     /// What is known of these contents, without the bytes.
@@ -338,9 +338,9 @@ pub struct Loaded {
     /// The text of its summary, unless it was erased.
     pub summary: Option<String>,
     /// The pending gate with the same dedupe key.
-    pub twin: Option<Gate>,
+    pub pending_duplicate: Option<Gate>,
     /// What the agent has open.
-    pub usage: Usage,
+    pub usage: QuotaUsage,
     /// The question.
     pub question: Option<Question>,
     /// The halt.
@@ -366,7 +366,7 @@ pub struct Loaded {
     /// Of the agents that were asked about, whether one is held by nothing.
     pub free: bool,
     /// The contents that are or were kept, each once.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<ContentStatus>,
     /// The principals that have the names.
     pub principals: Vec<Principal>,
     /// The token that the command is about.
@@ -398,13 +398,13 @@ impl Command {
         let none = Needs { credential: self.token.as_ref(), ..Needs::default() };
         match &self.action {
             Action::Open { opening, .. } => {
-                let twin = match (&self.by, &opening.dedupe_key) {
+                let pending_duplicate = match (&self.by, &opening.dedupe_key) {
                     (Actor::Principal(by), Some(key)) => Some((&by.name, key.as_str())),
                     (Actor::Principal(_) | Actor::System, _) => None,
                 };
                 let usage = self.quota.of_gates(&self.by);
                 let (kept, principals) = (shown_by(opening), named_by(opening));
-                Needs { twin, usage, run: opening.run_id.as_ref(), kept, principals, ..none }
+                Needs { pending_duplicate, usage, run: opening.run_id.as_ref(), kept, principals, ..none }
             }
             Action::Amend { amendment, .. } => {
                 let artifacts = amendment.artifacts.iter().flatten().map(|artifact| artifact.digest);

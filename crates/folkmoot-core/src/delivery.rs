@@ -74,13 +74,13 @@ pub struct Delivery {
     /// How many events its stream has.
     pub seq: u64,
     /// Where it is.
-    pub state: State,
+    pub state: DeliveryState,
 }
 
 /// Where a delivery is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum DeliveryState {
     /// It is to be sent.
     Waiting {
         /// Not before this.
@@ -105,7 +105,7 @@ pub enum State {
 
 vocabulary! {
     /// Where a delivery is in its life, in one word.
-    pub enum Status {
+    pub enum DeliveryStatus {
         /// It is to be sent.
         Waiting = "waiting",
         /// Somebody sends it.
@@ -258,7 +258,7 @@ impl Delivery {
             epoch: 0,
             last_error: None,
             seq: 0,
-            state: State::Waiting { due: event.fact.at },
+            state: DeliveryState::Waiting { due: event.fact.at },
         }
     }
 
@@ -268,28 +268,28 @@ impl Delivery {
     }
 
     /// The one word for where it is.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> DeliveryStatus {
         match self.state {
-            State::Waiting { .. } => Status::Waiting,
-            State::Sending { .. } => Status::Sending,
-            State::Delivered { .. } => Status::Delivered,
-            State::Dead { .. } => Status::Dead,
+            DeliveryState::Waiting { .. } => DeliveryStatus::Waiting,
+            DeliveryState::Sending { .. } => DeliveryStatus::Sending,
+            DeliveryState::Delivered { .. } => DeliveryStatus::Delivered,
+            DeliveryState::Dead { .. } => DeliveryStatus::Dead,
         }
     }
 
     /// When somebody is to send it, where somebody is.
     pub fn due(&self) -> Option<Timestamp> {
         match self.state {
-            State::Waiting { due } | State::Sending { until: due } => Some(due),
-            State::Delivered { .. } | State::Dead { .. } => None,
+            DeliveryState::Waiting { due } | DeliveryState::Sending { until: due } => Some(due),
+            DeliveryState::Delivered { .. } | DeliveryState::Dead { .. } => None,
         }
     }
 
     /// When it was delivered, or died.
     pub fn ended_at(&self) -> Option<Timestamp> {
         match self.state {
-            State::Waiting { .. } | State::Sending { .. } => None,
-            State::Delivered { at } | State::Dead { at } => Some(at),
+            DeliveryState::Waiting { .. } | DeliveryState::Sending { .. } => None,
+            DeliveryState::Delivered { at } | DeliveryState::Dead { at } => Some(at),
         }
     }
 
@@ -302,7 +302,7 @@ impl Delivery {
         Delivery {
             last_error: Some(text::shortened(reason, REASON_BYTES_MAX)),
             seq: self.seq + 1,
-            state: State::Dead { at: now },
+            state: DeliveryState::Dead { at: now },
             ..self.clone()
         }
     }
@@ -319,16 +319,18 @@ pub(crate) fn take(delivery: &Delivery, lease: Duration, now: Timestamp) -> Opti
         return Some(delivery.died(reason, now));
     }
     let (attempts, epoch) = (delivery.attempts + 1, delivery.epoch + 1);
-    Some(Delivery { attempts, epoch, state: State::Sending { until: now.plus(lease) }, ..delivery.clone() })
+    Some(Delivery { attempts, epoch, state: DeliveryState::Sending { until: now.plus(lease) }, ..delivery.clone() })
 }
 
 /// Judges how an attempt ended; `None` where it is not this one that counts.
 pub(crate) fn settle(delivery: &Delivery, settling: &Settling, now: Timestamp) -> Option<Delivery> {
-    if delivery.epoch != settling.epoch || delivery.status() != Status::Sending {
+    if delivery.epoch != settling.epoch || delivery.status() != DeliveryStatus::Sending {
         return None;
     }
     let (reason, again) = match &settling.result {
-        DeliveryResult::Told => return Some(Delivery { state: State::Delivered { at: now }, ..delivery.clone() }),
+        DeliveryResult::Told => {
+            return Some(Delivery { state: DeliveryState::Delivered { at: now }, ..delivery.clone() });
+        }
         DeliveryResult::Failed { reason, again } => (reason, again),
     };
     let pause = pause_after(&delivery.id, delivery.attempts);
@@ -340,7 +342,7 @@ pub(crate) fn settle(delivery: &Delivery, settling: &Settling, now: Timestamp) -
     Some(match pause {
         Some(pause) => Delivery {
             last_error: Some(text::shortened(reason, REASON_BYTES_MAX)),
-            state: State::Waiting { due: now.plus(pause) },
+            state: DeliveryState::Waiting { due: now.plus(pause) },
             ..delivery.clone()
         },
         None => delivery.died(reason, now),
@@ -356,9 +358,9 @@ pub fn abandoned_of_each(channels: usize) -> u32 {
 /// been due for as long as another node is given to send it.
 pub(crate) fn abandon(delivery: &Delivery, lost: &Abandonment, now: Timestamp) -> Option<Delivery> {
     let waits = match delivery.state {
-        State::Waiting { .. } => true,
-        State::Sending { until } => until <= now,
-        State::Delivered { .. } | State::Dead { .. } => false,
+        DeliveryState::Waiting { .. } => true,
+        DeliveryState::Sending { until } => until <= now,
+        DeliveryState::Delivered { .. } | DeliveryState::Dead { .. } => false,
     };
     let is_late = |span: Duration| delivery.due().is_some_and(|due| due.plus(span) <= now);
     (waits && lost.overdue.is_none_or(is_late)).then(|| delivery.died(&lost.reason, now))
@@ -366,12 +368,12 @@ pub(crate) fn abandon(delivery: &Delivery, lost: &Abandonment, now: Timestamp) -
 
 /// Judges a resending: it is due now, as if it had never been tried.
 pub(crate) fn resend(delivery: &Delivery, now: Timestamp) -> Result<Delivery, Refusal> {
-    if let State::Sending { until } = delivery.state
+    if let DeliveryState::Sending { until } = delivery.state
         && until > now
     {
         return Err(Refusal::DeliveryUnderWay { delivery: delivery.id.clone(), until });
     }
-    Ok(Delivery { attempts: 0, seq: delivery.seq + 1, state: State::Waiting { due: now }, ..delivery.clone() })
+    Ok(Delivery { attempts: 0, seq: delivery.seq + 1, state: DeliveryState::Waiting { due: now }, ..delivery.clone() })
 }
 
 /// How long to wait after so many attempts, a fifth more or less: whatever failed together is not
@@ -385,7 +387,7 @@ fn pause_after(id: &DeliveryId, attempts: u32) -> Option<Duration> {
 
 /// What the log says of a delivery that died, or is sent again.
 #[derive(Serialize)]
-pub(crate) struct Told<'a> {
+pub(crate) struct DeliveryEvent<'a> {
     delivery: &'a DeliveryId,
     channel: &'a str,
     subject: &'a str,
@@ -397,7 +399,7 @@ pub(crate) struct Told<'a> {
     reason: Option<&'a str>,
 }
 
-impl<'a> From<&'a Delivery> for Told<'a> {
+impl<'a> From<&'a Delivery> for DeliveryEvent<'a> {
     fn from(delivery: &'a Delivery) -> Self {
         Self {
             delivery: &delivery.id,

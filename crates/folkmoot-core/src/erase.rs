@@ -16,7 +16,7 @@ use std::{collections::HashMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, Event, Principal, Refusal, Role, Timestamp, audit::Problem, text};
+use crate::{Digest, Event, Principal, Refusal, Role, Timestamp, audit::AuditProblem, text};
 
 /// What an admin wants gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Erasing {
 
 /// What is known of content without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct ContentStatus {
     /// Whose bytes.
     pub digest: Digest,
     /// Whether they are there.
@@ -43,7 +43,7 @@ pub struct Kept {
     pub used_at: Timestamp,
 }
 
-impl Kept {
+impl ContentStatus {
     /// Whether nobody has sent it since then. `used_at` may be a day too early, so that what is
     /// sent all the time is not written all the time.
     pub fn is_unused_since(&self, moment: Timestamp) -> bool {
@@ -83,7 +83,7 @@ pub const ERASED: &str = "artifact.erased";
 pub const RETIRED: &str = "artifacts.retired";
 
 /// Judges an erasure: what is still to be erased of it.
-pub(crate) fn erase(erasing: &Erasing, by: &Principal, kept: &[Kept]) -> Result<Vec<Kept>, Refusal> {
+pub(crate) fn erase(erasing: &Erasing, by: &Principal, kept: &[ContentStatus]) -> Result<Vec<ContentStatus>, Refusal> {
     match by.role {
         Role::Admin => {}
         role @ (Role::Reviewer | Role::Agent | Role::Viewer) => {
@@ -130,7 +130,7 @@ impl Erasures {
 
     /// Compares what is kept for gates and questions under a digest with it, and with what was
     /// erased.
-    pub fn check(&self, digest: Digest, content: Option<&[u8]>) -> Option<Problem> {
+    pub fn check(&self, digest: Digest, content: Option<&[u8]>) -> Option<AuditProblem> {
         let problem = match (content.map(Digest::of), self.0.get(&digest)) {
             (Some(other), _) if other != digest => {
                 format!("this content was changed: what is kept has the digest {other}")
@@ -139,11 +139,11 @@ impl Erasures {
             (None, None) => "this content is gone, and nobody has erased it".to_owned(),
             (Some(_), Some(false) | None) | (None, Some(_)) => return None,
         };
-        Some(Problem::new(digest, problem))
+        Some(AuditProblem::new(digest, problem))
     }
 
     /// The same for what a run has recorded: that is kept again, whatever was erased before.
-    pub fn check_recorded(&self, digest: Digest, content: Option<&[u8]>) -> Option<Problem> {
+    pub fn check_recorded(&self, digest: Digest, content: Option<&[u8]>) -> Option<AuditProblem> {
         let is_itself = content.is_some_and(|content| Digest::of(content) == digest);
         if is_itself { None } else { self.check(digest, content) }
     }

@@ -4,7 +4,7 @@ mod kind;
 
 use std::{borrow::Cow, sync::Arc};
 
-pub use kind::Kind;
+pub use kind::EventKind;
 
 use crate::{CommandId, Digest, Name, SessionId, Timestamp, TokenId};
 
@@ -66,28 +66,28 @@ impl Head {
 /// What the log says cannot have happened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Broken(pub String);
+pub struct CorruptLog(pub String);
 
-impl Broken {
+impl CorruptLog {
     /// What a fact's payload says.
-    pub(crate) fn parse<'a, T: serde::Deserialize<'a>>(fact: &'a Fact) -> Result<T, Broken> {
+    pub(crate) fn parse<'a, T: serde::Deserialize<'a>>(fact: &'a Fact) -> Result<T, CorruptLog> {
         serde_json::from_str(&fact.payload)
-            .map_err(|error| Broken(format!("{} has a payload that does not parse: {error}", fact.kind)))
+            .map_err(|error| CorruptLog(format!("{} has a payload that does not parse: {error}", fact.kind)))
     }
 
     /// Refuses a stream that does not begin where its first fact says.
-    pub(crate) fn unless_first(first: &Fact, seq: u64) -> Result<(), Broken> {
+    pub(crate) fn unless_first(first: &Fact, seq: u64) -> Result<(), CorruptLog> {
         if first.stream_seq == seq {
             return Ok(());
         }
-        Err(Broken(format!("begins with event {} of the stream", first.stream_seq)))
+        Err(CorruptLog(format!("begins with event {} of the stream", first.stream_seq)))
     }
 
     /// Refuses a gap in a stream of which `seq` is the last event that is known.
-    pub(crate) fn unless_next(fact: &Fact, seq: u64) -> Result<(), Broken> {
+    pub(crate) fn unless_next(fact: &Fact, seq: u64) -> Result<(), CorruptLog> {
         if fact.stream_seq == seq + 1 {
             return Ok(());
         }
-        Err(Broken(format!("event {} of the stream follows event {seq}", fact.stream_seq)))
+        Err(CorruptLog(format!("event {} of the stream follows event {seq}", fact.stream_seq)))
     }
 }

@@ -35,7 +35,7 @@ pub use amend::Amendment;
 pub(crate) use amend::amend;
 pub(crate) use auto::auto_approve;
 pub(crate) use cancel::{cancel, withdraw};
-pub use check::{AutoApproved, Check, GateConfig};
+pub use check::{AutoApproved, GateConfig, PhaseCheck};
 pub use content::{ArtifactRef, Content};
 pub(crate) use decide::decide;
 pub use decide::{Verdict, VoteTally};
@@ -46,7 +46,7 @@ pub use extend::Extension;
 pub(crate) use extend::extend;
 pub use open::Opening;
 pub(crate) use open::{ask_once, open};
-pub use policy::{Policy, Wanted};
+pub use policy::{GatePolicy, GatePreferences};
 pub use remind::{NextReminders, Reminders};
 
 use crate::{Deadline, Digest, GateId, Name, Presence, RunId, SessionId, Timeout, Timestamp};
@@ -66,7 +66,7 @@ pub struct Gate {
     #[serde(rename = "type")]
     pub gate_type: GateType,
     /// Whether it blocks.
-    pub mode: Mode,
+    pub mode: GateMode,
     /// The rule that made it stand here.
     pub why: String,
     /// The principal that opened it.
@@ -105,13 +105,13 @@ pub struct Gate {
     /// How many events its stream has.
     pub seq: u64,
     /// Pending, or closed for good.
-    pub state: State,
+    pub state: GateState,
 }
 
 /// Where a gate is in its life.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum GateState {
     /// It waits; the votes that were cast on this revision.
     Pending {
         /// One a person.
@@ -183,35 +183,35 @@ impl Gate {
 
     /// When it was decided so that its run stops, or that it is to come back changed.
     pub fn stopped_at(&self) -> Option<Timestamp> {
-        let stops = self.stops_its_run() || self.status() == Status::AdjustRequested;
+        let stops = self.stops_its_run() || self.status() == GateStatus::AdjustRequested;
         self.decision().filter(|_| stops).map(|decision| decision.decided_at)
     }
 
     /// Whether people let its run go on, and not the configuration.
     pub fn is_approved_by_people(&self) -> bool {
-        self.gate_type == GateType::Human && self.status() == Status::Approved
+        self.gate_type == GateType::Human && self.status() == GateStatus::Approved
     }
 
     /// The one word for where it is.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> GateStatus {
         match &self.state {
-            State::Pending { .. } => Status::Pending,
-            State::Closed(decision) => decision.decision.status(),
+            GateState::Pending { .. } => GateStatus::Pending,
+            GateState::Closed(decision) => decision.decision.status(),
         }
     }
 
     /// The decision, once there is one.
     pub fn decision(&self) -> Option<&Decision> {
         match &self.state {
-            State::Pending { .. } => None,
-            State::Closed(decision) => Some(decision),
+            GateState::Pending { .. } => None,
+            GateState::Closed(decision) => Some(decision),
         }
     }
 }
 
 vocabulary! {
     /// What sort of request it is.
-    pub enum Kind {
+    pub enum GateKind {
         /// The end of a run's phase.
         Phase = "phase",
         /// A plan before it starts.
@@ -237,7 +237,7 @@ vocabulary! {
 
 vocabulary! {
     /// Whether a gate blocks its run. `reaction` comes with the workflows.
-    pub enum Mode {
+    pub enum GateMode {
         /// It blocks.
         Gate = "gate",
     }
@@ -295,7 +295,7 @@ vocabulary! {
 
 vocabulary! {
     /// Where a gate is in its life, in one word.
-    pub enum Status {
+    pub enum GateStatus {
         /// It waits.
         Pending = "pending",
         /// Yes.
@@ -317,15 +317,15 @@ vocabulary! {
 
 impl DecisionWord {
     /// The status that a gate has after it.
-    pub fn status(self) -> Status {
+    pub fn status(self) -> GateStatus {
         match self {
-            DecisionWord::Approved | DecisionWord::Override => Status::Approved,
-            DecisionWord::Rejected => Status::Rejected,
-            DecisionWord::AdjustRequested => Status::AdjustRequested,
-            DecisionWord::AdjustStrategy => Status::AdjustStrategy,
-            DecisionWord::Paused => Status::Paused,
-            DecisionWord::TimedOut => Status::TimedOut,
-            DecisionWord::Cancelled => Status::Cancelled,
+            DecisionWord::Approved | DecisionWord::Override => GateStatus::Approved,
+            DecisionWord::Rejected => GateStatus::Rejected,
+            DecisionWord::AdjustRequested => GateStatus::AdjustRequested,
+            DecisionWord::AdjustStrategy => GateStatus::AdjustStrategy,
+            DecisionWord::Paused => GateStatus::Paused,
+            DecisionWord::TimedOut => GateStatus::TimedOut,
+            DecisionWord::Cancelled => GateStatus::Cancelled,
         }
     }
 }

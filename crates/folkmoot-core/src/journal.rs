@@ -20,14 +20,14 @@ use std::{fmt, str::FromStr, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 pub use record::{Fence, NewEntry, Recording, Write};
-pub(crate) use record::{Recorded, must_be_writer, record};
+pub(crate) use record::{RecordOutcome, must_be_writer, record};
 
 use crate::{Digest, GateId, Name, QuestionId, RunId, Timestamp};
 
 /// What a step is called, the same in every execution: `draft`, `critique.2/attack`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Key(Arc<str>);
+pub struct EntryKey(Arc<str>);
 
 /// The longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 256;
@@ -37,14 +37,14 @@ pub const KEY_BYTES_MAX: usize = 256;
 #[error("{0:?} is no key of a step: use 1 to {KEY_BYTES_MAX} bytes without control characters or space at its ends")]
 pub struct BadKey(String);
 
-impl Key {
+impl EntryKey {
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl FromStr for Key {
+impl FromStr for EntryKey {
     type Err = BadKey;
     fn from_str(text: &str) -> Result<Self, BadKey> {
         let fits = (1..=KEY_BYTES_MAX).contains(&text.len());
@@ -55,26 +55,26 @@ impl FromStr for Key {
     }
 }
 
-impl TryFrom<String> for Key {
+impl TryFrom<String> for EntryKey {
     type Error = BadKey;
     fn try_from(text: String) -> Result<Self, BadKey> {
         text.parse()
     }
 }
 
-impl From<Key> for String {
-    fn from(key: Key) -> String {
+impl From<EntryKey> for String {
+    fn from(key: EntryKey) -> String {
         key.0.as_ref().to_owned()
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for EntryKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for EntryKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
     }
@@ -84,7 +84,7 @@ impl fmt::Debug for Key {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Stable, and unique in its run.
-    pub key: Key,
+    pub key: EntryKey,
     /// What was done.
     pub kind: EntryKind,
     /// Which call it was in its branch of the workflow, from 1.
@@ -132,7 +132,7 @@ vocabulary! {
 
 vocabulary! {
     /// How far an entry is, in one word.
-    pub enum Progress {
+    pub enum EntryStatus {
         /// It is about to be done, or it was done and nobody could say so.
         Begun = "begun",
         /// It failed, and is tried again.
@@ -238,13 +238,13 @@ impl Entry {
     }
 
     /// The one word for how far it is.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> EntryStatus {
         match &self.state {
-            EntryState::Begun => Progress::Begun,
-            EntryState::Failing { .. } => Progress::Failing,
-            EntryState::Done { .. } => Progress::Done,
-            EntryState::Failed { .. } => Progress::Failed,
-            EntryState::Waiting(_) => Progress::Waiting,
+            EntryState::Begun => EntryStatus::Begun,
+            EntryState::Failing { .. } => EntryStatus::Failing,
+            EntryState::Done { .. } => EntryStatus::Done,
+            EntryState::Failed { .. } => EntryStatus::Failed,
+            EntryState::Waiting(_) => EntryStatus::Waiting,
         }
     }
 }

@@ -15,12 +15,12 @@ pub use runs::must_not_be_stopped_at;
 use crate::{
     Action, Actor, Artifact, Command, Commit, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
     Presence, Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
-    erase::{self, Erased, Kept, Retired},
+    erase::{self, ContentStatus, Erased, Retired},
     event,
-    gate::{self, GateEvent, Opening, State, Verdict},
-    presence::Shown,
+    gate::{self, GateEvent, GateState, Opening, Verdict},
+    presence::PresenceClaim,
     principal, quota,
-    run::{self, Limits, RunKind, Start},
+    run::{self, RunKind, RunLimits, RunStart},
     token::{self, Token},
 };
 
@@ -28,7 +28,7 @@ use crate::{
 pub fn judge(command: &Command, mut loaded: Loaded, now: Timestamp) -> Judgement {
     let barred = loaded.kept.iter().filter(|kept| kept.barred).map(|kept| kept.digest).collect();
     let known = std::mem::take(&mut loaded.principals);
-    let shown = loaded.credential.as_ref().map(|token| Shown::new(token.kind, command.claims));
+    let shown = loaded.credential.as_ref().map(|token| PresenceClaim::new(token.kind, command.claims));
     let case = Case { command, now, barred, known, shown };
     match case.judge(loaded) {
         Ok(mut commit) => {
@@ -60,7 +60,7 @@ struct Case<'a> {
     known: Vec<Principal>,
     /// What the token that was shown, and how, says of a person; nothing where no token is behind
     /// the command.
-    shown: Option<Shown>,
+    shown: Option<PresenceClaim>,
 }
 
 impl Case<'_> {
@@ -210,17 +210,17 @@ impl Case<'_> {
     ) -> Result<Commit, RefusedWith> {
         let GateEvent::Opened(gate) = &event else { unreachable!("an opening opens") };
         let mut commit = Commit::default();
-        if let Some(twin) = loaded.twin {
-            match gate::expire(&twin, self.now) {
-                None => return self.ask_once(gate, twin, commit),
-                // The twin's timer has not come round yet, but its time is over: that is settled
+        if let Some(pending_duplicate) = loaded.pending_duplicate {
+            match gate::expire(&pending_duplicate, self.now) {
+                None => return self.ask_once(gate, pending_duplicate, commit),
+                // The duplicate's timer has not fired yet, but its time is over. That is settled
                 // first.
-                Some(lapse) => commit = self.commit_gate_event(twin, &lapse),
+                Some(expired) => commit = self.commit_gate_event(pending_duplicate, &expired),
             }
-            if let Outcome::Gate(twin) = std::mem::take(&mut commit.outcome)
-                && twin.decision().is_none()
+            if let Outcome::Gate(pending_duplicate) = std::mem::take(&mut commit.outcome)
+                && pending_duplicate.decision().is_none()
             {
-                return self.ask_once(gate, *twin, commit);
+                return self.ask_once(gate, *pending_duplicate, commit);
             }
         }
         self.command.quota.allows_gate(&self.command.by, loaded.usage, quota::bytes_of(gate))?;
@@ -233,7 +233,7 @@ impl Case<'_> {
             gate.session_id = Some(session_id.clone());
             gate.initiator = Some(gate.requested_by.clone());
             commit.merge(self.starts(
-                Start {
+                RunStart {
                     id: run_id.clone(),
                     kind: RunKind::External,
                     title: String::new(),
@@ -243,7 +243,7 @@ impl Case<'_> {
                     role: self.principal("open a gate")?.role,
                     parent: None,
                     input: None,
-                    limits: Limits::default(),
+                    limits: RunLimits::default(),
                     started_at: self.now,
                 },
                 None,
@@ -264,7 +264,7 @@ impl Case<'_> {
     /// for: a looser policy than the configured one is a person's to choose.
     fn must_not_loosen(&self, as_agent: impl FnOnce() -> Result<GateEvent, Refusal>) -> Result<(), Refusal> {
         match self.shown {
-            Some(shown) if shown.kind() == token::Kind::Personal => match as_agent() {
+            Some(shown) if shown.kind() == token::TokenKind::Personal => match as_agent() {
                 Err(_) => shown.must_be(Presence::Terminal),
                 Ok(_) => Ok(()),
             },
@@ -281,9 +281,9 @@ impl Case<'_> {
         artifacts.collect()
     }
 
-    fn ask_once(&self, opened: &Gate, twin: Gate, commit: Commit) -> Result<Commit, RefusedWith> {
-        gate::ask_once(opened, &twin)?;
-        Ok(Commit { outcome: Outcome::Existing(Box::new(twin)), ..commit })
+    fn ask_once(&self, opened: &Gate, pending_duplicate: Gate, commit: Commit) -> Result<Commit, RefusedWith> {
+        gate::ask_once(opened, &pending_duplicate)?;
+        Ok(Commit { outcome: Outcome::Existing(Box::new(pending_duplicate)), ..commit })
     }
 
     fn expire(&self, id: &GateId, gate: Option<Gate>) -> Commit {
@@ -307,12 +307,12 @@ impl Case<'_> {
         gate.apply(event).expect("an event that the rules just allowed applies");
         let fact = self.fact(gate.id.as_str(), gate.seq, event.kind(), event.payload(), gate.session_id.as_ref());
         let (timers, wakes) = match &gate.state {
-            State::Closed(_) => (
+            GateState::Closed(_) => (
                 vec![TimerChange::Clear(Subject::Gate(gate.id.clone()))],
                 gate.run_id.iter().cloned().map(Wake::Run).collect(),
             ),
-            State::Pending { .. } if gate.due() == stood => (Vec::new(), Vec::new()),
-            State::Pending { .. } => {
+            GateState::Pending { .. } if gate.due() == stood => (Vec::new(), Vec::new()),
+            GateState::Pending { .. } => {
                 (vec![timer(&gate).unwrap_or_else(|| TimerChange::Clear(Subject::Gate(gate.id.clone())))], Vec::new())
             }
         };
@@ -346,9 +346,9 @@ impl Case<'_> {
         }
     }
 
-    fn erased(&self, wanted: &[Kept], reason: &str) -> Commit {
+    fn erased(&self, wanted: &[ContentStatus], reason: &str) -> Commit {
         let mut commit = Commit::default();
-        for Kept { digest, erasures, .. } in wanted {
+        for ContentStatus { digest, erasures, .. } in wanted {
             let (erasures, payload) = (erasures + 1, json(&Erased { digest: *digest, reason: reason.to_owned() }));
             commit.events.push(self.fact(&erase::stream(*digest), erasures, erase::ERASED, payload, None));
             commit.rows.push(Row::Erased { digest: *digest, erasures, barred: true });
@@ -358,15 +358,17 @@ impl Case<'_> {
     }
 
     /// One event for all of it: the log is to grow by less than what is erased.
-    fn retired(&self, digests: &[Digest], decided_before: Timestamp, kept: &[Kept]) -> Commit {
-        let is_old =
-            |kept: &&Kept| kept.present && digests.contains(&kept.digest) && kept.is_unused_since(decided_before);
-        let old: Vec<&Kept> = kept.iter().filter(is_old).collect();
+    fn retired(&self, digests: &[Digest], decided_before: Timestamp, kept: &[ContentStatus]) -> Commit {
+        let is_old = |kept: &&ContentStatus| {
+            kept.present && digests.contains(&kept.digest) && kept.is_unused_since(decided_before)
+        };
+        let old: Vec<&ContentStatus> = kept.iter().filter(is_old).collect();
         let digests: Vec<Digest> = old.iter().map(|kept| kept.digest).collect();
         if digests.is_empty() {
             return Commit { outcome: Outcome::Erased(digests), ..Commit::default() };
         }
-        let row = |kept: &Kept| Row::Erased { digest: kept.digest, erasures: kept.erasures, barred: kept.barred };
+        let row =
+            |kept: &ContentStatus| Row::Erased { digest: kept.digest, erasures: kept.erasures, barred: kept.barred };
         let payload = json(&Retired { digests: digests.clone(), decided_before });
         let stream = format!("retention:{}", self.command.id);
         Commit {
@@ -392,7 +394,7 @@ impl Case<'_> {
     ) -> Fact {
         let kind = kind.into();
         debug_assert!(
-            !event::Kind::is_ours(&kind) || kind.parse::<event::Kind>().is_ok(),
+            !event::EventKind::is_ours(&kind) || kind.parse::<event::EventKind>().is_ok(),
             "{kind} is in no vocabulary"
         );
         Fact {

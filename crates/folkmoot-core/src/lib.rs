@@ -48,8 +48,8 @@ pub use command::{Action, Actor, Command, Idempotency, Loaded, Needs};
 pub use commit::{Artifact, Commit, Judgement, Outcome, Row, Subject, Timer, TimerChange, Wake};
 pub use delivery::Delivery;
 pub use digest::Digest;
-pub use event::{Broken, Event, Fact, Head};
-pub use gate::{Gate, Status};
+pub use event::{CorruptLog, Event, Fact, Head};
+pub use gate::{Gate, GateStatus};
 pub use halt::Halt;
 pub use id::{
     BadId, CommandId, DeliveryId, GateId, HaltId, KeyId, Name, Phase, QuestionId, RunId, SessionId, TokenId, WebhookId,
@@ -58,7 +58,7 @@ pub use judge::judge;
 pub use presence::Presence;
 pub use principal::{Capability, Principal, Role};
 pub use question::Question;
-pub use quota::{Quota, Usage};
+pub use quota::{Quota, QuotaUsage};
 pub use refusal::Refusal;
 pub use run::{Run, WorkflowName};
 pub use time::{Deadline, Timeout, Timestamp};

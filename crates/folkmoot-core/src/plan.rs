@@ -21,10 +21,10 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub use approval::{ApprovalStatus, ApprovalType, Request, named};
+pub use approval::{ApprovalStatus, ApprovalType, PlanGateRequest, named};
 pub use entity::{Entity, entities};
-pub use iteration::{Iteration, Shown, Tally, summary};
-pub use progress::{Doing, Progress, Told};
+pub use iteration::{Iteration, IterationTotals, NumberedIteration, summary};
+pub use progress::{PlanActivity, PlanEvent, PlanProgress};
 
 use crate::Refusal;
 

@@ -31,19 +31,19 @@ pub type Demands = BTreeMap<Risk, Presence>;
 /// What is known of how a request was made: the kind of the token that it shows, and what the
 /// program that sent it claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shown {
-    kind: token::Kind,
+pub(crate) struct PresenceClaim {
+    kind: token::TokenKind,
     presence: Presence,
 }
 
-impl Shown {
+impl PresenceClaim {
     /// `claimed` is what the request says. Only a terminal can be claimed: a passphrase is shown by
     /// the token itself.
-    pub(crate) fn new(kind: token::Kind, claimed: Option<Presence>) -> Self {
+    pub(crate) fn new(kind: token::TokenKind, claimed: Option<Presence>) -> Self {
         let presence = match (kind, claimed) {
-            (token::Kind::Protected, _) => Presence::Passphrase,
-            (token::Kind::Minted | token::Kind::Personal, Some(Presence::Terminal)) => Presence::Terminal,
-            (token::Kind::Minted | token::Kind::Personal | token::Kind::Reading, _) => Presence::Token,
+            (token::TokenKind::Protected, _) => Presence::Passphrase,
+            (token::TokenKind::Minted | token::TokenKind::Personal, Some(Presence::Terminal)) => Presence::Terminal,
+            (token::TokenKind::Minted | token::TokenKind::Personal | token::TokenKind::Reading, _) => Presence::Token,
         };
         Self { kind, presence }
     }
@@ -54,7 +54,7 @@ impl Shown {
     }
 
     /// The kind of the token.
-    pub(crate) fn kind(self) -> token::Kind {
+    pub(crate) fn kind(self) -> token::TokenKind {
         self.kind
     }
 
@@ -62,18 +62,18 @@ impl Shown {
     /// judged with the gate.
     pub(crate) fn must_allow(self, action: &Action) -> Result<(), Refusal> {
         match self.kind {
-            token::Kind::Reading => self.must_be(Presence::Passphrase),
-            token::Kind::Personal if is_personal(action) => self.must_be(Presence::Terminal),
-            token::Kind::Minted | token::Kind::Personal | token::Kind::Protected => Ok(()),
+            token::TokenKind::Reading => self.must_be(Presence::Passphrase),
+            token::TokenKind::Personal if is_personal(action) => self.must_be(Presence::Terminal),
+            token::TokenKind::Minted | token::TokenKind::Personal | token::TokenKind::Protected => Ok(()),
         }
     }
 
     /// Refuses a decision on a gate for which more is demanded.
     pub(crate) fn must_decide(self, demanded: Option<Presence>) -> Result<(), Refusal> {
         let usual = match self.kind {
-            token::Kind::Minted | token::Kind::Protected => Presence::Token,
-            token::Kind::Personal => Presence::Terminal,
-            token::Kind::Reading => Presence::Passphrase,
+            token::TokenKind::Minted | token::TokenKind::Protected => Presence::Token,
+            token::TokenKind::Personal => Presence::Terminal,
+            token::TokenKind::Reading => Presence::Passphrase,
         };
         self.must_be(demanded.map_or(usual, |demanded| demanded.max(usual)))
     }

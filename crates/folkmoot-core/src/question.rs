@@ -19,10 +19,11 @@ mod ask;
 mod close;
 mod event;
 mod fetch;
-mod lapse;
 mod policy;
+mod remind;
 #[cfg(test)]
 mod tests;
+mod timeout;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,8 +34,8 @@ pub use close::{Close, Closing};
 pub(crate) use close::{close, withdraw};
 pub use event::{QuestionEvent, RefusedAttempt};
 pub(crate) use fetch::{fetch, release};
-pub(crate) use lapse::lapse;
-pub use policy::{Policy, TypeDefaults};
+pub use policy::{QuestionPolicy, TypeDefaults};
+pub(crate) use timeout::time_out;
 
 use crate::{
     Deadline, Digest, Hold, HoldId, Name, Presence, Principal, QuestionId, Refusal, Role, RunId, Scope, SessionId,
@@ -79,13 +80,13 @@ pub struct Question {
     /// How many events its stream has.
     pub seq: u64,
     /// Open, or closed for good.
-    pub state: State,
+    pub state: QuestionState,
 }
 
 /// Where a question is in its life.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum QuestionState {
     /// It waits.
     Pending,
     /// It does not wait any more.
@@ -96,7 +97,7 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Closure {
     /// The word.
-    pub status: Status,
+    pub status: QuestionStatus,
     /// What was answered; for an expired one its default.
     pub answer: Option<Value>,
     /// Who, from the credential; `timeout` where it was the clock.
@@ -119,18 +120,18 @@ pub struct Closure {
 
 impl Question {
     /// The one word for where it is.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> QuestionStatus {
         match &self.state {
-            State::Pending => Status::Pending,
-            State::Closed(closure) => closure.status,
+            QuestionState::Pending => QuestionStatus::Pending,
+            QuestionState::Closed(closure) => closure.status,
         }
     }
 
     /// How it was closed, once it is.
     pub fn closure(&self) -> Option<&Closure> {
         match &self.state {
-            State::Pending => None,
-            State::Closed(closure) => Some(closure),
+            QuestionState::Pending => None,
+            QuestionState::Closed(closure) => Some(closure),
         }
     }
 
@@ -139,9 +140,11 @@ impl Question {
     pub fn hold(&self) -> Option<Hold> {
         let halts = self.halts?;
         let (scope, denied) = match &self.state {
-            State::Pending => (halts, false),
-            State::Closed(Closure { status: Status::Denied, fetched_at: None, .. }) => (Scope::Agent, true),
-            State::Closed(_) => return None,
+            QuestionState::Pending => (halts, false),
+            QuestionState::Closed(Closure { status: QuestionStatus::Denied, fetched_at: None, .. }) => {
+                (Scope::Agent, true)
+            }
+            QuestionState::Closed(_) => return None,
         };
         Some(Hold {
             id: HoldId::Question(self.id.clone()),
@@ -189,13 +192,13 @@ impl Question {
 
     fn must_be_open(&self, now: Timestamp) -> Result<(), Refusal> {
         match &self.state {
-            State::Closed(closure) => {
+            QuestionState::Closed(closure) => {
                 Err(Refusal::QuestionClosed { question: self.id.clone(), closure: Box::new(closure.clone()) })
             }
-            State::Pending if self.deadline().has_passed(now) => {
+            QuestionState::Pending if self.deadline().has_passed(now) => {
                 Err(Refusal::QuestionExpired { question: self.id.clone() })
             }
-            State::Pending => Ok(()),
+            QuestionState::Pending => Ok(()),
         }
     }
 }
@@ -300,7 +303,7 @@ vocabulary! {
 
 vocabulary! {
     /// Where a question is in its life, in one word.
-    pub enum Status {
+    pub enum QuestionStatus {
         /// It waits.
         Pending = "pending",
         /// Somebody answered.

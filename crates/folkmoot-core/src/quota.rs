@@ -40,7 +40,7 @@ impl Default for Quota {
 
 /// What an agent has open, in the transaction that judges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct QuotaUsage {
     /// Its pending gates. A store may stop counting beyond the limit.
     pub gates: u64,
     /// Bytes of their artifacts.
@@ -78,7 +78,7 @@ impl Quota {
     }
 
     /// Refuses one more gate with so many bytes.
-    pub(crate) fn allows_gate(&self, by: &Actor, usage: Usage, bytes: u64) -> Result<(), Refusal> {
+    pub(crate) fn allows_gate(&self, by: &Actor, usage: QuotaUsage, bytes: u64) -> Result<(), Refusal> {
         if self.of_gates(by).is_none() {
             return Ok(());
         }
@@ -95,7 +95,7 @@ impl Quota {
     }
 
     /// Refuses one more question.
-    pub(crate) fn allows_question(&self, by: &Actor, usage: Usage) -> Result<(), Refusal> {
+    pub(crate) fn allows_question(&self, by: &Actor, usage: QuotaUsage) -> Result<(), Refusal> {
         match self.of_questions(by) {
             Some(_) => within(usage.questions + 1, self.open_questions, "open questions"),
             None => Ok(()),
@@ -103,7 +103,7 @@ impl Quota {
     }
 
     /// Refuses one more run that we execute.
-    pub(crate) fn allows_run(&self, by: &Actor, usage: Usage) -> Result<(), Refusal> {
+    pub(crate) fn allows_run(&self, by: &Actor, usage: QuotaUsage) -> Result<(), Refusal> {
         match self.of_runs(by) {
             Some(_) => within(usage.runs + 1, self.open_runs, "runs that are not over"),
             None => Ok(()),

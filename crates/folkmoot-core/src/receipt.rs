@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Digest, Event, Gate, GateId, Name, Phase, Status, Timestamp,
-    audit::Problem,
+    Digest, Event, Gate, GateId, GateStatus, Name, Phase, Timestamp,
+    audit::AuditProblem,
     chain,
-    checkpoint::{Checkpoint, Kind},
+    checkpoint::{Checkpoint, StatementKind},
     erase,
-    gate::{ArtifactRef, Choice, Content, Decision, GateEvent, OnTimeout, Risk, State, Vote},
+    gate::{ArtifactRef, Choice, Content, Decision, GateEvent, GateState, OnTimeout, Risk, Vote},
 };
 
 /// What the server states of a gate. The log's events and the checkpoint travel beside it, in the
@@ -28,33 +28,33 @@ pub struct Receipt {
     pub decision: Option<Decision>,
     /// The text that the reviewer wrote instead, with an adjustment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edited: Option<Text>,
+    pub edited: Option<ContentText>,
     /// Which gate.
     pub gate: GateId,
     /// Who opened it.
     pub requested_by: Name,
     /// Each content that it has had, the last one last.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ReceiptContent>,
     /// Where it is in its life.
-    pub status: Status,
+    pub status: GateStatus,
     /// What sort of statement this is.
     #[serde(rename = "type")]
-    pub kind: Kind,
+    pub kind: StatementKind,
     /// The voices so far, while it waits.
     pub votes: Vec<Vote>,
 }
 
 /// One content of a gate, as a reviewer saw it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct ReceiptContent {
     /// What the reviewer could say.
     pub allowed: Vec<Choice>,
     /// What the reviewer could look at.
-    pub artifacts: Vec<ShownArtifact>,
+    pub artifacts: Vec<ReceiptArtifact>,
     /// Of all this; a decision names it.
     pub digest: Digest,
     /// What sort of request.
-    pub kind: crate::gate::Kind,
+    pub kind: crate::gate::GateKind,
     /// What a timeout does.
     pub on_timeout: OnTimeout,
     /// Where in the run it stands.
@@ -68,14 +68,14 @@ pub struct Shown {
     /// What is at stake.
     pub risk: Risk,
     /// What is to be decided.
-    pub summary: Text,
+    pub summary: ContentText,
     /// One line.
     pub title: String,
 }
 
 /// An artifact and its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShownArtifact {
+pub struct ReceiptArtifact {
     /// As the requester calls it.
     pub name: String,
     /// What it is.
@@ -84,12 +84,12 @@ pub struct ShownArtifact {
     pub bytes: u64,
     /// What it says.
     #[serde(flatten)]
-    pub content: Text,
+    pub content: ContentText,
 }
 
 /// Content under its digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Text {
+pub struct ContentText {
     /// Of the bytes.
     pub digest: Digest,
     /// The text; null where it was erased, or is none.
@@ -99,7 +99,7 @@ pub struct Text {
     pub hex: Option<String>,
 }
 
-impl Text {
+impl ContentText {
     /// What is kept under a digest.
     fn new(digest: Digest, contents: &BTreeMap<Digest, Vec<u8>>) -> Self {
         let bytes = contents.get(&digest);
@@ -122,10 +122,10 @@ impl Text {
     }
 }
 
-impl Shown {
+impl ReceiptContent {
     /// Whether nothing of it was erased.
     pub fn is_whole(&self) -> bool {
-        let is_there = |text: &Text| text.text.is_some() || text.hex.is_some();
+        let is_there = |text: &ContentText| text.text.is_some() || text.hex.is_some();
         is_there(&self.summary) && self.artifacts.iter().all(|artifact| is_there(&artifact.content))
     }
 }
@@ -160,21 +160,25 @@ pub fn digests(events: &[Event]) -> BTreeSet<Digest> {
 
 impl Receipt {
     /// The receipt of a gate whose events these are, as far as the contents are still kept.
-    pub fn new(events: &[Event], contents: &BTreeMap<Digest, Vec<u8>>, at: Timestamp) -> Result<Self, crate::Broken> {
+    pub fn new(
+        events: &[Event],
+        contents: &BTreeMap<Digest, Vec<u8>>,
+        at: Timestamp,
+    ) -> Result<Self, crate::CorruptLog> {
         let gate = Gate::fold(events.iter().map(|event| &event.fact))?;
         let shown = contents_shown(events);
         let shown = (1..).zip(shown).map(|(revision, (content, digest))| shown_as(content, digest, revision, contents));
         let votes = match &gate.state {
-            State::Pending { votes } => votes.clone(),
-            State::Closed(_) => Vec::new(),
+            GateState::Pending { votes } => votes.clone(),
+            GateState::Closed(_) => Vec::new(),
         };
         let edited = gate.decision().and_then(|decision| decision.edited);
         Ok(Self {
             at,
-            edited: edited.map(|digest| Text::new(digest, contents)),
+            edited: edited.map(|digest| ContentText::new(digest, contents)),
             status: gate.status(),
             shown: shown.collect(),
-            kind: Kind::Receipt,
+            kind: StatementKind::Receipt,
             votes,
             decision: gate.decision().cloned(),
             requested_by: gate.requested_by,
@@ -183,7 +187,7 @@ impl Receipt {
     }
 
     /// The content that was decided on, or that is shown now.
-    pub fn standing(&self) -> Option<&Shown> {
+    pub fn standing(&self) -> Option<&ReceiptContent> {
         match &self.decision {
             Some(decision) => self.shown.iter().find(|shown| shown.revision == decision.revision),
             None => self.shown.last(),
@@ -191,7 +195,7 @@ impl Receipt {
     }
 
     /// Everything that is in it and not erased, under the digest that it has.
-    fn texts(&self) -> impl Iterator<Item = &Text> {
+    fn texts(&self) -> impl Iterator<Item = &ContentText> {
         let shown = self.shown.iter().flat_map(|shown| {
             let artifacts = shown.artifacts.iter().map(|artifact| &artifact.content);
             std::iter::once(&shown.summary).chain(artifacts)
@@ -201,10 +205,10 @@ impl Receipt {
 
     /// Recomputes all that can be recomputed: hashes, digests, and the decision from the events.
     /// `events` are the gate's, and those that erased something of it.
-    pub fn check(&self, events: &[Event], checkpoint: &Checkpoint) -> Vec<Problem> {
+    pub fn check(&self, events: &[Event], checkpoint: &Checkpoint) -> Vec<AuditProblem> {
         let mut problems = check_events(events, checkpoint);
-        if self.kind != Kind::Receipt {
-            problems.push(Problem::new("type", "this is no receipt but something else that the server signed"));
+        if self.kind != StatementKind::Receipt {
+            problems.push(AuditProblem::new("type", "this is no receipt but something else that the server signed"));
         }
         let (own, others): (Vec<Event>, Vec<Event>) =
             events.iter().cloned().partition(|event| *event.fact.stream == *self.gate.as_str());
@@ -217,27 +221,29 @@ impl Receipt {
                     problems.extend(erased.check(text.digest, bytes.as_deref()));
                     contents.extend(bytes.map(|bytes| (text.digest, bytes)));
                 }
-                Err(()) => problems.push(Problem::new(text.digest, "its bytes are not written as they should be")),
+                Err(()) => problems.push(AuditProblem::new(text.digest, "its bytes are not written as they should be")),
             }
         }
         match Receipt::new(&own, &contents, self.at) {
-            Err(broken) => problems.push(Problem::new(&self.gate, format!("its events do not make a gate: {broken}"))),
+            Err(broken) => {
+                problems.push(AuditProblem::new(&self.gate, format!("its events do not make a gate: {broken}")))
+            }
             Ok(told) => problems.extend(self.differences(&told)),
         }
         problems.extend(self.shown.iter().filter_map(check_digest));
         if let (Some(decision), None) = (&self.decision, self.standing().filter(|shown| self.was_decided_on(shown))) {
             let problem = format!("was made on {}, which is the digest of nothing that is shown here", decision.digest);
-            problems.push(Problem::new("decision", problem));
+            problems.push(AuditProblem::new("decision", problem));
         }
         problems
     }
 
-    fn was_decided_on(&self, shown: &Shown) -> bool {
+    fn was_decided_on(&self, shown: &ReceiptContent) -> bool {
         self.decision.as_ref().is_some_and(|decision| decision.digest == shown.digest)
     }
 
     /// The fields in which this is not what its events tell.
-    fn differences(&self, told: &Receipt) -> Vec<Problem> {
+    fn differences(&self, told: &Receipt) -> Vec<AuditProblem> {
         let fields = |receipt: &Receipt| match serde_json::to_value(receipt) {
             Ok(serde_json::Value::Object(fields)) => fields,
             _ => serde_json::Map::new(),
@@ -245,18 +251,18 @@ impl Receipt {
         let (stated, told) = (fields(self), fields(told));
         let names: BTreeSet<&String> = stated.keys().chain(told.keys()).collect();
         let differing = names.into_iter().filter(|name| stated.get(*name) != told.get(*name));
-        differing.map(|name| Problem::new(name, "is not what the events make of it")).collect()
+        differing.map(|name| AuditProblem::new(name, "is not what the events make of it")).collect()
     }
 }
 
-fn shown_as(content: Content, digest: Digest, revision: u32, contents: &BTreeMap<Digest, Vec<u8>>) -> Shown {
-    let artifact = |artifact: ArtifactRef| ShownArtifact {
-        content: Text::new(artifact.digest, contents),
+fn shown_as(content: Content, digest: Digest, revision: u32, contents: &BTreeMap<Digest, Vec<u8>>) -> ReceiptContent {
+    let artifact = |artifact: ArtifactRef| ReceiptArtifact {
+        content: ContentText::new(artifact.digest, contents),
         name: artifact.name,
         media_type: artifact.media_type,
         bytes: artifact.bytes,
     };
-    Shown {
+    ReceiptContent {
         allowed: content.allowed,
         artifacts: content.artifacts.into_iter().map(artifact).collect(),
         digest,
@@ -267,14 +273,14 @@ fn shown_as(content: Content, digest: Digest, revision: u32, contents: &BTreeMap
         reviewers: content.reviewers,
         revision,
         risk: content.risk,
-        summary: Text::new(content.summary, contents),
+        summary: ContentText::new(content.summary, contents),
         title: content.title,
     }
 }
 
 /// Recomputes the digest of what was shown, unless the summary was erased: then it cannot be.
-fn check_digest(shown: &Shown) -> Option<Problem> {
-    let artifact = |artifact: &ShownArtifact| ArtifactRef {
+fn check_digest(shown: &ReceiptContent) -> Option<AuditProblem> {
+    let artifact = |artifact: &ReceiptArtifact| ArtifactRef {
         name: artifact.name.clone(),
         media_type: artifact.media_type.clone(),
         digest: artifact.content.digest,
@@ -294,25 +300,25 @@ fn check_digest(shown: &Shown) -> Option<Problem> {
     };
     let computed = content.digest(shown.summary.text.as_ref()?);
     let problem = format!("what is shown has the digest {computed}, not {}", shown.digest);
-    (computed != shown.digest).then(|| Problem::new(format!("revision {}", shown.revision), problem))
+    (computed != shown.digest).then(|| AuditProblem::new(format!("revision {}", shown.revision), problem))
 }
 
 /// Each event by itself, in order, and none after the checkpoint.
-fn check_events(events: &[Event], checkpoint: &Checkpoint) -> Vec<Problem> {
+fn check_events(events: &[Event], checkpoint: &Checkpoint) -> Vec<AuditProblem> {
     let mut problems = Vec::new();
     for event in events {
         let at = event.position;
         if chain::hash(at, &event.fact, event.prev_hash) != event.hash {
-            problems.push(Problem::new(at, "its content does not give its hash: it was changed"));
+            problems.push(AuditProblem::new(at, "its content does not give its hash: it was changed"));
         }
         if at > checkpoint.position || (at == checkpoint.position && event.hash != checkpoint.hash) {
-            problems.push(Problem::new(at, "is not in the log that the checkpoint saw"));
+            problems.push(AuditProblem::new(at, "is not in the log that the checkpoint saw"));
         }
     }
     for pair in events.windows(2) {
         let at = pair[1].position;
         if at <= pair[0].position || (at == pair[0].position + 1 && pair[1].prev_hash != pair[0].hash) {
-            problems.push(Problem::new(at, "does not follow the event before it"));
+            problems.push(AuditProblem::new(at, "does not follow the event before it"));
         }
     }
     problems

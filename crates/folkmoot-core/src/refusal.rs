@@ -5,10 +5,10 @@ use crate::{
     TokenId, WebhookId,
     gate::{Choice, Decision, DecisionWord},
     halt::Lifting,
-    journal::Key,
+    journal::EntryKey,
     presence,
     question::{self, Closure, QuestionType},
-    run::Status,
+    run::RunStatus,
 };
 
 /// Why a command was refused, and what to do about it.
@@ -113,7 +113,7 @@ pub enum Refusal {
     #[error("there is already a run {run}; leave the id out, or choose another")]
     RunExists { run: RunId },
     #[error("run {run} is over: {status} at {at}; what is still to be done needs a run of its own")]
-    RunEnded { run: RunId, status: Status, at: Timestamp },
+    RunEnded { run: RunId, status: RunStatus, at: Timestamp },
     #[error(
         "run {run} waits, and goes on by itself when what it waits for is decided; `folkmoot show {run}` says what"
     )]
@@ -134,14 +134,14 @@ pub enum Refusal {
     #[error("run {run} was taken over: this was claim {epoch}, and the one that counts is {current}")]
     LeaseLost { run: RunId, epoch: u64, current: u64 },
     #[error("step {key:?} of run {run} is recorded already, with another result; results never change")]
-    StepRecorded { run: RunId, key: Key },
+    StepRecorded { run: RunId, key: EntryKey },
     #[error(
         "this run was started by another version of its workflow: step {key:?} {differs}; use the version that started \
          it, or register the new code under a new version"
     )]
-    Changed { run: RunId, key: Key, differs: String },
+    Changed { run: RunId, key: EntryKey, differs: String },
     #[error("step {key:?} {differs}; say the same as before, or use another key for something else")]
-    StepDiffers { run: RunId, key: Key, differs: String },
+    StepDiffers { run: RunId, key: EntryKey, differs: String },
     #[error("run {run} has {count} steps that were begun and not ended; say what became of them, or that it failed")]
     StepsOpen { run: RunId, count: u32 },
     #[error(
@@ -248,7 +248,7 @@ fn words(choices: &[Choice]) -> String {
 
 /// What to do about a denial that goes on halting its asker.
 fn still_halts(closure: &Closure) -> &'static str {
-    match closure.status == question::Status::Denied && closure.fetched_at.is_none() {
+    match closure.status == question::QuestionStatus::Denied && closure.fetched_at.is_none() {
         true => "; it halts its asker until that has acknowledged it, or a reviewer has (`folkmoot question cancel`)",
         false => "",
     }

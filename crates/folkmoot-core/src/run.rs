@@ -34,14 +34,14 @@ use serde::{Deserialize, Serialize};
 pub(crate) use cancel::cancel;
 pub use claim::Claiming;
 pub(crate) use claim::claim;
-pub use end::{Conclusion, Ending, Outcome};
+pub use end::{Conclusion, Ending, RunOutcome};
 pub(crate) use end::{end, ended_so, must_have_ended_its_steps};
 pub use event::RunEvent;
-pub use limits::Limits;
+pub use limits::RunLimits;
 pub use park::Parking;
 pub(crate) use park::park;
 pub(crate) use resume::resume;
-pub use start::{Start, Starting};
+pub use start::{RunStart, Starting};
 pub(crate) use start::{as_agent, own_session, start, start_again, start_child};
 pub use stop::Stopping;
 pub(crate) use stop::stop;
@@ -53,9 +53,9 @@ use crate::{Deadline, Name, Principal, Refusal, Role, RunId, SessionId, Timestam
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// What never changes.
-    pub start: Start,
+    pub start: RunStart,
     /// Where it is in its life.
-    pub state: State,
+    pub state: RunState,
     /// Counts its claims. Whoever writes for it names this number.
     pub epoch: u64,
     /// How many entries its journal has.
@@ -78,7 +78,7 @@ pub struct Run {
 /// Where a run is in its life.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum RunState {
     /// No worker has taken it yet.
     Pending,
     /// Somebody else's agent executes it; it has no worker.
@@ -145,7 +145,7 @@ vocabulary! {
 
 vocabulary! {
     /// Where a run is in its life, in one word.
-    pub enum Status {
+    pub enum RunStatus {
         /// No worker has taken it yet.
         Pending = "pending",
         /// It is worked on.
@@ -190,13 +190,13 @@ impl RunKind {
 
 impl Run {
     /// The one word for where it is.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> RunStatus {
         match &self.state {
-            State::Pending => Status::Pending,
-            State::Outside | State::Running { .. } => Status::Running,
-            State::Parked(_) => Status::Parked,
-            State::Stopped { .. } => Status::Stopped,
-            State::Ended(ending) => ending.status(),
+            RunState::Pending => RunStatus::Pending,
+            RunState::Outside | RunState::Running { .. } => RunStatus::Running,
+            RunState::Parked(_) => RunStatus::Parked,
+            RunState::Stopped { .. } => RunStatus::Stopped,
+            RunState::Ended(ending) => ending.status(),
         }
     }
 
@@ -208,24 +208,36 @@ impl Run {
     /// How it ended, once it has.
     pub fn ending(&self) -> Option<&Ending> {
         match &self.state {
-            State::Ended(ending) => Some(ending),
-            State::Pending | State::Outside | State::Running { .. } | State::Parked(_) | State::Stopped { .. } => None,
+            RunState::Ended(ending) => Some(ending),
+            RunState::Pending
+            | RunState::Outside
+            | RunState::Running { .. }
+            | RunState::Parked(_)
+            | RunState::Stopped { .. } => None,
         }
     }
 
     /// The providers that it waits for.
     pub fn outages(&self) -> &[Outage] {
         match &self.state {
-            State::Parked(parked) => &parked.outages,
-            State::Pending | State::Outside | State::Running { .. } | State::Stopped { .. } | State::Ended(_) => &[],
+            RunState::Parked(parked) => &parked.outages,
+            RunState::Pending
+            | RunState::Outside
+            | RunState::Running { .. }
+            | RunState::Stopped { .. }
+            | RunState::Ended(_) => &[],
         }
     }
 
     /// How long it has been worked on by `now`.
     pub fn active(&self, now: Timestamp) -> Duration {
         let current = match &self.state {
-            State::Running { since, .. } => micros_between(*since, now),
-            State::Pending | State::Outside | State::Parked(_) | State::Stopped { .. } | State::Ended(_) => 0,
+            RunState::Running { since, .. } => micros_between(*since, now),
+            RunState::Pending
+            | RunState::Outside
+            | RunState::Parked(_)
+            | RunState::Stopped { .. }
+            | RunState::Ended(_) => 0,
         };
         Duration::from_micros(self.active_micros.saturating_add(current))
     }
@@ -269,9 +281,13 @@ impl Run {
     /// Refuses whoever writes for a run that is no longer theirs.
     pub(crate) fn must_be_held(&self, epoch: u64) -> Result<(), Refusal> {
         match &self.state {
-            State::Ended(ending) => Err(self.is_over(ending)),
-            State::Running { .. } if self.epoch == epoch => Ok(()),
-            State::Pending | State::Outside | State::Running { .. } | State::Parked(_) | State::Stopped { .. } => {
+            RunState::Ended(ending) => Err(self.is_over(ending)),
+            RunState::Running { .. } if self.epoch == epoch => Ok(()),
+            RunState::Pending
+            | RunState::Outside
+            | RunState::Running { .. }
+            | RunState::Parked(_)
+            | RunState::Stopped { .. } => {
                 Err(Refusal::LeaseLost { run: self.start.id.clone(), epoch, current: self.epoch })
             }
         }
@@ -289,7 +305,7 @@ impl Run {
     /// Refuses to attach something to a run that is over, is another's, or belongs to another
     /// session.
     pub(crate) fn must_take(&self, by: &Principal, session: Option<&SessionId>) -> Result<(), Refusal> {
-        let Start { id, initiator, session_id, .. } = &self.start;
+        let RunStart { id, initiator, session_id, .. } = &self.start;
         if by.role == Role::Agent && *initiator != by.name && self.speaker().name != by.name {
             return Err(Refusal::NotYourRun { run: id.clone() });
         }

@@ -169,8 +169,8 @@ impl Serialize for Timeout {
 
 impl<'de> Deserialize<'de> for Timeout {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
+        struct TimestampVisitor;
+        impl de::Visitor<'_> for TimestampVisitor {
             type Value = Timeout;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a number of milliseconds above zero, or \"never\"")
@@ -193,6 +193,6 @@ impl<'de> Deserialize<'de> for Timeout {
                 Err(E::invalid_value(de::Unexpected::Str(word), &self))
             }
         }
-        deserializer.deserialize_any(Visitor)
+        deserializer.deserialize_any(TimestampVisitor)
     }
 }

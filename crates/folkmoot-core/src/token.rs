@@ -5,7 +5,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Name, Principal, Refusal, Timestamp, TokenId, command::Actor, presence::Shown, principal};
+use crate::{Name, Principal, Refusal, Timestamp, TokenId, command::Actor, presence::PresenceClaim, principal};
 
 /// A token as its row holds it. It carries no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,14 +22,14 @@ pub struct Token {
     /// When it stopped working.
     pub revoked_at: Option<Timestamp>,
     /// How its secret is kept.
-    #[serde(default, skip_serializing_if = "Kind::is_minted")]
-    pub kind: Kind,
+    #[serde(default, skip_serializing_if = "TokenKind::is_minted")]
+    pub kind: TokenKind,
 }
 
 vocabulary! {
     /// How a token's secret is kept, and so what using it shows.
     #[derive(Default)]
-    pub enum Kind {
+    pub enum TokenKind {
         /// Somebody made it for a person or a program, who keep it as they like.
         #[default]
         Minted = "minted",
@@ -43,10 +43,10 @@ vocabulary! {
     }
 }
 
-impl Kind {
+impl TokenKind {
     /// Whether somebody made it, as they make most.
     pub fn is_minted(&self) -> bool {
-        *self == Kind::Minted
+        *self == TokenKind::Minted
     }
 }
 
@@ -60,7 +60,7 @@ pub struct Minting {
     /// Of the secret.
     pub hash: [u8; 32],
     /// How the secret will be kept.
-    pub kind: Kind,
+    pub kind: TokenKind,
 }
 
 /// Judges a minting. `holder` is the principal of that name, if there is one.
@@ -68,7 +68,7 @@ pub(crate) fn mint(
     minting: &Minting,
     holder: Option<&Principal>,
     by: &Actor,
-    shown: Option<Shown>,
+    shown: Option<PresenceClaim>,
     now: Timestamp,
 ) -> Result<Token, Refusal> {
     must_manage(by)?;
@@ -89,10 +89,12 @@ pub(crate) fn mint(
 
 /// Refuses a token of a kind that says more of its holder than that somebody made it: such a token
 /// is made by Folkmoot itself, or by a person for themselves, at their terminal.
-fn must_be_for_owner(minting: &Minting, by: &Actor, shown: Option<Shown>) -> Result<(), Refusal> {
-    match (minting.kind, by, shown.map(Shown::kind)) {
-        (Kind::Minted, ..) | (_, Actor::System, _) => Ok(()),
-        (_, Actor::Principal(by), Some(Kind::Personal | Kind::Protected)) if *by == minting.principal => Ok(()),
+fn must_be_for_owner(minting: &Minting, by: &Actor, shown: Option<PresenceClaim>) -> Result<(), Refusal> {
+    match (minting.kind, by, shown.map(PresenceClaim::kind)) {
+        (TokenKind::Minted, ..) | (_, Actor::System, _) => Ok(()),
+        (_, Actor::Principal(by), Some(TokenKind::Personal | TokenKind::Protected)) if *by == minting.principal => {
+            Ok(())
+        }
         (kind, ..) => {
             let problem = format!(
                 "{kind} is for the owner of a data folder, who makes one with `folkmoot protect`; leave it out"
@@ -105,12 +107,12 @@ fn must_be_for_owner(minting: &Minting, by: &Actor, shown: Option<Shown>) -> Res
 /// Whether this person's deciding token is kept encrypted: they have a protected one, and none that
 /// lies in the clear.
 pub fn is_protected<'a>(tokens: impl IntoIterator<Item = &'a Token>, name: &Name) -> bool {
-    let kinds: Vec<Kind> = tokens
+    let kinds: Vec<TokenKind> = tokens
         .into_iter()
         .filter(|token| token.revoked_at.is_none() && token.principal.name == *name)
         .map(|token| token.kind)
         .collect();
-    kinds.contains(&Kind::Protected) && !kinds.contains(&Kind::Personal)
+    kinds.contains(&TokenKind::Protected) && !kinds.contains(&TokenKind::Personal)
 }
 
 /// The first person whose deciding token is kept encrypted.

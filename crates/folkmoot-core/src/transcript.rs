@@ -52,11 +52,11 @@ use crate::{
     Action, Actor, Capability, Deadline, Delivery, Digest, Gate, GateId, Halt, Hold, Name, Outcome, Principal,
     Question, QuestionId, Refusal, Role, Run, RunId, SessionId, Subject, Timeout, Timestamp, Webhook,
     delivery::{self, Abandonment, Again, DeliveryResult, Settling, Subscription},
-    gate::{Amendment, ArtifactRef, Choice, Extension, Kind, Opening, Policy, Risk, State, Verdict},
+    gate::{Amendment, ArtifactRef, Choice, Extension, GateKind, GatePolicy, GateState, Opening, Risk, Verdict},
     halt::Raising,
-    journal::{Entry, EntryKind, EntryState, Fence, Key, NewEntry, Recording, StepError, Waits, Write},
+    journal::{Entry, EntryKey, EntryKind, EntryState, Fence, NewEntry, Recording, StepError, Waits, Write},
     question::{self, Asking, Close, Closing, TypeDefaults},
-    run::{self, Claiming, Conclusion, Limits, Outage, Parking, Starting, Stopping},
+    run::{self, Claiming, Conclusion, Outage, Parking, RunLimits, Starting, Stopping},
     token::Minting,
     webhook::{NewWebhook, WebhookChange},
 };
@@ -117,9 +117,9 @@ const MIDNIGHT: i64 = 1_769_817_600_000_000;
 #[derive(Default)]
 pub(crate) struct Stage {
     pub world: World,
-    policy: Policy,
+    policy: GatePolicy,
     now: Option<Timestamp>,
-    usual: question::Policy,
+    usual: question::QuestionPolicy,
     gate: Option<GateId>,
     question: Option<QuestionId>,
     run: Option<RunId>,
@@ -160,7 +160,7 @@ impl Stage {
                 format!("{}, claim {claim}, {steps} steps, {bytes} bytes, active {active:?}", run.status())
             }
             "step" => {
-                let key: Key = parse(&words.next());
+                let key: EntryKey = parse(&words.next());
                 let run = self.ran(&mut words);
                 self.step(&self.world.journals[&run][&key])
             }
@@ -362,7 +362,7 @@ impl Stage {
             title: words.text("title"),
             summary: words.quoted.take().unwrap_or_else(|| "Deploy 1.4.2".to_owned()),
             phase: words.get("phase").unwrap_or_else(|| parse("merge")),
-            kind: words.get("kind").unwrap_or(Kind::Custom),
+            kind: words.get("kind").unwrap_or(GateKind::Custom),
             risk: words.get("risk").unwrap_or(Risk::Medium),
             artifacts,
             allowed: words.list("allowed"),
@@ -503,8 +503,8 @@ impl Stage {
     }
 
     fn set_policy(&mut self, words: &mut Words) -> String {
-        let usual = Policy::default();
-        self.policy = Policy {
+        let usual = GatePolicy::default();
+        self.policy = GatePolicy {
             timeout: words.text("timeout").map_or(usual.timeout, |text| timeout(&text)),
             on_timeout: words.get("on_timeout").unwrap_or(usual.on_timeout),
             reviewers: words.list("reviewers").unwrap_or_default(),
@@ -618,34 +618,34 @@ fn delivery_state(delivery: &Delivery) -> String {
     let Delivery { channel, kind, attempts, .. } = delivery;
     let why = delivery.last_error.as_ref().map_or_else(String::new, |why| format!(" after \"{why}\""));
     let state = match delivery.state {
-        delivery::State::Waiting { due } => format!("waiting until {}", clock(due)),
-        delivery::State::Sending { until } => format!("sending until {}", clock(until)),
-        delivery::State::Delivered { .. } => "delivered".to_owned(),
-        delivery::State::Dead { .. } => "dead".to_owned(),
+        delivery::DeliveryState::Waiting { due } => format!("waiting until {}", clock(due)),
+        delivery::DeliveryState::Sending { until } => format!("sending until {}", clock(until)),
+        delivery::DeliveryState::Delivered { .. } => "delivered".to_owned(),
+        delivery::DeliveryState::Dead { .. } => "dead".to_owned(),
     };
     format!("{kind} to {channel} {state}{why} ({attempts})")
 }
 
 fn run_state(run: &Run) -> String {
     match &run.state {
-        run::State::Pending => "pending".to_owned(),
-        run::State::Outside => "outside".to_owned(),
-        run::State::Running { node, .. } => format!("running on {node}, claim {}", run.epoch),
-        run::State::Parked(_) => "parked".to_owned(),
-        run::State::Stopped { code, .. } => format!("stopped {code}"),
-        run::State::Ended(ending) => format!("{} by {}", ending.outcome, ending.by),
+        run::RunState::Pending => "pending".to_owned(),
+        run::RunState::Outside => "outside".to_owned(),
+        run::RunState::Running { node, .. } => format!("running on {node}, claim {}", run.epoch),
+        run::RunState::Parked(_) => "parked".to_owned(),
+        run::RunState::Stopped { code, .. } => format!("stopped {code}"),
+        run::RunState::Ended(ending) => format!("{} by {}", ending.outcome, ending.by),
     }
 }
 
 fn starts(words: &mut Words) -> Starting {
-    let usual = Limits::default();
+    let usual = RunLimits::default();
     Starting {
         id: parse(&words.next()),
         workflow: words.bare.pop_front().map(|name| parse(&name)),
         title: words.text("title").unwrap_or_default(),
         session_id: words.get("session"),
         input: words.quoted.take(),
-        limits: Limits {
+        limits: RunLimits {
             steps_max: words.get("steps").unwrap_or(usual.steps_max),
             journal_bytes_max: words.get("bytes").unwrap_or(usual.journal_bytes_max),
             active_ms_max: words.get("active_ms").unwrap_or(usual.active_ms_max),
@@ -683,10 +683,10 @@ fn halt_state(halt: &Halt) -> String {
 
 fn state(gate: &Gate) -> String {
     let votes = match &gate.state {
-        State::Closed(decision) => {
+        GateState::Closed(decision) => {
             return format!("{} by {}, {}", decision.decision, decision.reviewer, decision.outcome);
         }
-        State::Pending { votes } => votes,
+        GateState::Pending { votes } => votes,
     };
     let mut text = "pending".to_owned();
     if gate.revision > 1 {

@@ -27,7 +27,7 @@ use crate::Name;
 
 vocabulary! {
     /// How ballots are counted.
-    pub enum Method {
+    pub enum VotingMethod {
         /// Who has more than half of the first places.
         Majority = "majority",
         /// Who has most of the weight behind first places.
@@ -59,7 +59,7 @@ vocabulary! {
 
 vocabulary! {
     /// Why nothing was decided, or another method had to.
-    pub enum Reason {
+    pub enum VotingReason {
         /// Nobody voted for anybody.
         NoVotes = "no_votes",
         /// Fewer voted than must.
@@ -80,9 +80,9 @@ vocabulary! {
 /// How an election is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rules {
+pub struct VotingRules {
     /// How ballots are counted.
-    pub method: Method,
+    pub method: VotingMethod,
     /// What is counted where nobody beats every other one.
     pub fallback: Fallback,
     /// What tells those apart who are first together; nothing leaves it a tie.
@@ -91,13 +91,13 @@ pub struct Rules {
     pub minimum_votes: u32,
 }
 
-impl Method {
+impl VotingMethod {
     /// The method that `auto` chooses for so many voters.
     pub const fn for_voters(voters: usize) -> Self {
         match voters {
-            0..3 => Method::Unanimous,
-            3..6 => Method::Weighted,
-            _ => Method::Borda,
+            0..3 => VotingMethod::Unanimous,
+            3..6 => VotingMethod::Weighted,
+            _ => VotingMethod::Borda,
         }
     }
 }
@@ -106,11 +106,11 @@ impl Method {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Elected {
     /// How it was counted.
-    pub method: Method,
+    pub method: VotingMethod,
     /// Who won; nobody where nothing was decided.
     pub winner: Option<Name>,
     /// Why nobody did.
-    pub undecided: Option<Reason>,
+    pub undecided: Option<VotingReason>,
     /// All who were first together before a rule told them apart; the winner alone where nobody
     /// else was.
     pub first: Vec<Name>,
@@ -119,7 +119,7 @@ pub struct Elected {
     /// The method that had to decide where nobody beat every other one.
     pub fallback: Option<Fallback>,
     /// Why it had to.
-    pub fallback_reason: Option<Reason>,
+    pub fallback_reason: Option<VotingReason>,
     /// What each has: first places, weight, or points as [`Points`] counts them. Head to head it is
     /// how many each beats.
     pub points: BTreeMap<Name, Points>,
@@ -153,7 +153,7 @@ impl Points {
 
 /// Holds an election among these candidates. A ballot that cannot be counted is refused, and with
 /// it the election: whoever collects ballots leaves it out, and records why.
-pub fn elect(candidates: &[Name], ballots: &[Ballot], rules: Rules) -> Result<Elected, BadBallot> {
+pub fn elect(candidates: &[Name], ballots: &[Ballot], rules: VotingRules) -> Result<Elected, BadBallot> {
     let ballots = ballot::checked(candidates, ballots)?;
     let counted = u32::try_from(ballots.len()).unwrap_or(u32::MAX);
     let empty = Elected {
@@ -169,30 +169,30 @@ pub fn elect(candidates: &[Name], ballots: &[Ballot], rules: Rules) -> Result<El
     };
     let undecided = |reason| Ok(Elected { undecided: Some(reason), ..empty.clone() });
     if ballots.is_empty() {
-        return undecided(Reason::NoVotes);
+        return undecided(VotingReason::NoVotes);
     }
     if counted < rules.minimum_votes {
-        return undecided(Reason::TooFewVotes);
+        return undecided(VotingReason::TooFewVotes);
     }
     let held = match rules.method {
-        Method::Plurality => Elected { points: count::first_places(candidates, &ballots), ..empty },
-        Method::Majority => {
+        VotingMethod::Plurality => Elected { points: count::first_places(candidates, &ballots), ..empty },
+        VotingMethod::Majority => {
             let points = count::first_places(candidates, &ballots);
             let lacks = points.values().all(|has| has.points * 2 <= u64::from(counted));
-            Elected { undecided: lacks.then_some(Reason::NoMajority), points, ..empty }
+            Elected { undecided: lacks.then_some(VotingReason::NoMajority), points, ..empty }
         }
-        Method::Unanimous => {
+        VotingMethod::Unanimous => {
             let points = count::first_places(candidates, &ballots);
             let differs = points.values().all(|has| has.points < u64::from(counted));
-            Elected { undecided: differs.then_some(Reason::NotUnanimous), points, ..empty }
+            Elected { undecided: differs.then_some(VotingReason::NotUnanimous), points, ..empty }
         }
-        Method::Weighted => {
+        VotingMethod::Weighted => {
             let points = count::weights(candidates, &ballots);
             let weightless = points.values().all(|has| has.points == 0);
-            Elected { undecided: weightless.then_some(Reason::NoVotes), points, ..empty }
+            Elected { undecided: weightless.then_some(VotingReason::NoVotes), points, ..empty }
         }
-        Method::Borda => Elected { points: count::places(candidates, &ballots), ..empty },
-        Method::Condorcet => condorcet(candidates, &ballots, rules.fallback, empty),
+        VotingMethod::Borda => Elected { points: count::places(candidates, &ballots), ..empty },
+        VotingMethod::Condorcet => condorcet(candidates, &ballots, rules.fallback, empty),
     };
     Ok(decide(held, &ballots, rules))
 }
@@ -209,7 +209,7 @@ fn condorcet(candidates: &[Name], ballots: &[Ballot], fallback: Fallback, empty:
     if let Some(winner) = pairwise.winner() {
         return Elected { first: vec![winner], points, ..empty };
     }
-    let reason = if pairwise.has_unbeaten() { Reason::CondorcetTie } else { Reason::CondorcetCycle };
+    let reason = if pairwise.has_unbeaten() { VotingReason::CondorcetTie } else { VotingReason::CondorcetCycle };
     let held = Elected { fallback: Some(fallback), fallback_reason: Some(reason), ..empty };
     match fallback {
         Fallback::Borda => Elected { points: count::places(candidates, ballots), ..held },
@@ -219,12 +219,12 @@ fn condorcet(candidates: &[Name], ballots: &[Ballot], fallback: Fallback, empty:
 }
 
 /// Who is first, and who of them wins.
-fn decide(mut held: Elected, ballots: &[Ballot], rules: Rules) -> Elected {
+fn decide(mut held: Elected, ballots: &[Ballot], rules: VotingRules) -> Elected {
     if held.first.is_empty() {
         let most = held.points.values().copied().max_by(|one, two| one.compare(*two)).unwrap_or_default();
         let close = |has: &Points| match rules.method {
             // Weights are estimates: what differs by a hundredth does not differ.
-            Method::Weighted => u128::from(most.points - has.points) * 100 <= u128::from(most.points),
+            VotingMethod::Weighted => u128::from(most.points - has.points) * 100 <= u128::from(most.points),
             _ => has.compare(most).is_eq(),
         };
         held.first = held.points.iter().filter(|(_, has)| close(has)).map(|(name, _)| name.clone()).collect();
@@ -237,9 +237,9 @@ fn decide(mut held: Elected, ballots: &[Ballot], rules: Rules) -> Elected {
         (several, Some(rule)) => {
             held.winner = rule.choose(several, ballots);
             held.tie_break = held.winner.as_ref().map(|_| rule);
-            held.undecided = held.winner.is_none().then_some(Reason::Tie);
+            held.undecided = held.winner.is_none().then_some(VotingReason::Tie);
         }
-        (_, None) => held.undecided = Some(Reason::Tie),
+        (_, None) => held.undecided = Some(VotingReason::Tie),
     }
     held
 }

@@ -5,15 +5,15 @@
 use std::time::Duration;
 
 use folkmoot_engine::{
-    Ask, Ctx, Engine, Failure, GateRequest, Principal, Role, RunQuery, Settings, Workflows,
+    Ctx, Engine, EngineSettings, Failure, GateSpec, Principal, QuestionSpec, Role, RunQuery, Workflows,
     core::{gate::Choice, gate::Verdict, question::Close, question::Closing, question::QuestionType},
 };
 
 async fn publish(ctx: Ctx, topic: String) -> Result<String, Failure> {
     let draft = ctx.step("draft", move || write(topic.clone())).await?;
-    let ask = Ask::new(QuestionType::Blocking, "Where is it published?").options(["wall", "door"]);
+    let ask = QuestionSpec::new(QuestionType::Blocking, "Where is it published?").options(["wall", "door"]);
     let place: String = ctx.ask("place", ask).await?.get()?;
-    let decided = ctx.gate("publish", GateRequest::new(format!("On the {place}? {draft}"))).await?;
+    let decided = ctx.gate("publish", GateSpec::new(format!("On the {place}? {draft}"))).await?;
     if !decided.may_proceed() {
         return Err(Failure::new("withdrawn", decided.decision.reason));
     }
@@ -28,7 +28,8 @@ async fn write(topic: String) -> Result<String, Failure> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let settings = Settings { workflows: Workflows::new().with("publish@1", publish), ..Settings::default() };
+    let settings =
+        EngineSettings { workflows: Workflows::new().with("publish@1", publish), ..EngineSettings::default() };
     let engine = Engine::on_file(std::env::temp_dir().join("folkmoot-publish.db"), settings).await?;
     let you = Principal::new("you".parse()?, Role::Reviewer);
     let last = engine.runs(&you, RunQuery { limit: 1, ..RunQuery::default() }).await?.items.pop();

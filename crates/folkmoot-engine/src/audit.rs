@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use folkmoot_core::{
     Digest, Event, Principal, Refusal, TokenId, WebhookId,
-    audit::{Problem, Record, Walk, check_row, check_tokens, check_webhooks},
+    audit::{AuditProblem, AuditedRow, LogWalk, check_row, check_tokens, check_webhooks},
     erase::Erasures,
     token::Token,
     webhook::LoggedWebhook,
@@ -21,7 +21,7 @@ const PROBLEMS_MAX: usize = 100;
 
 /// What a verification found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct VerificationReport {
     /// How many events were walked.
     pub events: u64,
     /// The hash of the last of them.
@@ -29,10 +29,10 @@ pub struct Report {
     /// How many gates, questions, halts and runs were compared with the log.
     pub rows: u64,
     /// Empty where all is well.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<AuditProblem>,
 }
 
-impl Report {
+impl VerificationReport {
     fn is_full(&self) -> bool {
         self.problems.len() >= PROBLEMS_MAX
     }
@@ -41,7 +41,7 @@ impl Report {
 impl Engine {
     /// Walks the whole log and compares gates, questions, halts, runs, what debates keep, their
     /// content, tokens and webhooks with it, while others go on writing.
-    pub async fn verify(&self, principal: &Principal) -> Result<Report, Error> {
+    pub async fn verify(&self, principal: &Principal) -> Result<VerificationReport, Error> {
         if !principal.role.sees_everything() {
             return Err(Refusal::RoleMayNot { role: principal.role, verb: "verify the log" }.into());
         }
@@ -50,9 +50,9 @@ impl Engine {
 }
 
 /// As [`Engine::verify`], of a store that no engine runs on: a backup.
-pub async fn verify(store: &AnyStore) -> Result<Report, Error> {
+pub async fn verify(store: &AnyStore) -> Result<VerificationReport, Error> {
     let verifying = Verifying { store };
-    let mut report = Report::default();
+    let mut report = VerificationReport::default();
     let (logged, erasures) = verifying.verify_log(&mut report).await?;
     verifying.verify_logged(&mut report, logged).await?;
     verifying.verify_rows(&mut report, erasures).await?;
@@ -68,9 +68,9 @@ struct Verifying<'a> {
 impl Verifying<'_> {
     /// Walks the chain to where the log ends now, and returns the tokens and webhooks, and what was
     /// erased, as the log knows them there.
-    async fn verify_log(&self, report: &mut Report) -> Result<(Logged, Erasures), Error> {
+    async fn verify_log(&self, report: &mut VerificationReport) -> Result<(Logged, Erasures), Error> {
         let (mut logged, mut erasures) = (Logged::default(), Erasures::default());
-        let mut walk = Walk::new();
+        let mut walk = LogWalk::new();
         let end = self.store.head().await?;
         while walk.head.position < end.position && !report.is_full() {
             let events = self.store.events(walk.head.position, PAGE).await?;
@@ -95,7 +95,7 @@ impl Verifying<'_> {
     }
 
     /// Compares the tokens' and webhooks' rows with the log, at a moment in which neither changes.
-    async fn verify_logged(&self, report: &mut Report, mut logged: Logged) -> Result<(), Error> {
+    async fn verify_logged(&self, report: &mut VerificationReport, mut logged: Logged) -> Result<(), Error> {
         let mut position = report.events;
         loop {
             let tokens: Vec<Token> = self.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
@@ -116,7 +116,7 @@ impl Verifying<'_> {
         }
     }
 
-    async fn verify_rows(&self, report: &mut Report, mut erasures: Erasures) -> Result<(), Error> {
+    async fn verify_rows(&self, report: &mut VerificationReport, mut erasures: Erasures) -> Result<(), Error> {
         let mut learnt = report.events;
         let mut after = String::new();
         while !report.is_full() {
@@ -129,13 +129,15 @@ impl Verifying<'_> {
             for History { stream, row, events } in &histories {
                 match row {
                     Some(Err(unreadable)) => {
-                        report.problems.push(Problem::new(stream, format!("its row cannot be read: {unreadable}")));
+                        report
+                            .problems
+                            .push(AuditProblem::new(stream, format!("its row cannot be read: {unreadable}")));
                     }
                     Some(Ok(row)) => {
                         report.problems.extend(check_row(stream, Some(row), events));
                         let contents = match row {
-                            Record::Run(..) => &mut recorded,
-                            Record::Gate(_) | Record::Question(_) | Record::Halt(_) => &mut shown,
+                            AuditedRow::Run(..) => &mut recorded,
+                            AuditedRow::Gate(_) | AuditedRow::Question(_) | AuditedRow::Halt(_) => &mut shown,
                         };
                         contents.extend(row.all_contents(events));
                     }
@@ -153,7 +155,8 @@ impl Verifying<'_> {
             let of_recorded = recorded.iter().zip(&contents).map(|(digest, content)| {
                 (*digest, content.is_none(), erasures.check_recorded(*digest, content.as_deref()))
             });
-            let found = |(digest, is_gone, problem): (Digest, bool, Option<Problem>)| Some((digest, is_gone, problem?));
+            let found =
+                |(digest, is_gone, problem): (Digest, bool, Option<AuditProblem>)| Some((digest, is_gone, problem?));
             let problems: Vec<_> = of_shown.chain(of_recorded).filter_map(found).collect();
             if problems.iter().any(|(_, is_gone, _)| *is_gone) {
                 // Others erase while we read: whatever was gone by now, the log says so by now.
@@ -167,10 +170,10 @@ impl Verifying<'_> {
     }
 
     /// What a debate keeps is compared with its run's log, so it must have a run.
-    async fn verify_strays(&self, report: &mut Report) -> Result<(), Error> {
+    async fn verify_strays(&self, report: &mut VerificationReport) -> Result<(), Error> {
         let problem = "rows of a debate are kept under this id, but there is no such run";
         let strays = self.store.strays(PROBLEMS_MAX as u32).await?;
-        report.problems.extend(strays.iter().map(|run| Problem::new(format!("run:{run}"), problem)));
+        report.problems.extend(strays.iter().map(|run| AuditProblem::new(format!("run:{run}"), problem)));
         Ok(())
     }
 

@@ -12,15 +12,15 @@ use folkmoot_store::{Error, Store};
 use crate::Engine;
 
 #[derive(Debug)]
-pub(crate) struct Channels {
+pub(crate) struct ChannelRegistry {
     configured: Vec<Subscription>,
     /// That webhooks are signed with here.
     key: Option<KeyId>,
-    known: RwLock<Known>,
+    known: RwLock<ChannelRegistryState>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct ChannelRegistryState {
     /// By name, without those that were removed.
     webhooks: HashMap<String, Webhook>,
     /// The names of those that were.
@@ -30,7 +30,7 @@ struct Known {
 
 /// What a channel is to this node.
 #[derive(Debug)]
-pub(crate) enum Channel {
+pub(crate) enum ChannelTarget {
     /// Configuration says what it is.
     Configured,
     /// It is this webhook.
@@ -44,7 +44,7 @@ pub(crate) enum Channel {
     Unknown(String),
 }
 
-impl Channels {
+impl ChannelRegistry {
     pub(crate) fn new(configured: Vec<Subscription>, key: Option<KeyId>) -> Self {
         Self { configured, key, known: RwLock::default() }
     }
@@ -52,7 +52,7 @@ impl Channels {
     fn replace(&self, webhooks: Vec<Webhook>) {
         let (removed, standing): (Vec<_>, Vec<_>) = webhooks.into_iter().partition(|hook| hook.removed_at.is_some());
         let told = standing.iter().filter(|webhook| webhook.is_told()).map(Webhook::subscription);
-        let known = Known {
+        let known = ChannelRegistryState {
             subscriptions: self.configured.iter().cloned().chain(told).collect(),
             webhooks: standing.into_iter().map(|webhook| (webhook.name.to_string(), webhook)).collect(),
             removed: removed.into_iter().map(|webhook| webhook.name.to_string()).collect(),
@@ -72,26 +72,26 @@ impl Channels {
     }
 
     /// What a channel is to this node.
-    pub(crate) fn find(&self, channel: &str) -> Channel {
+    pub(crate) fn find(&self, channel: &str) -> ChannelTarget {
         if self.configured.iter().any(|known| known.channel == channel) {
-            return Channel::Configured;
+            return ChannelTarget::Configured;
         }
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         match known.webhooks.get(channel) {
             Some(webhook) if !webhook.is_told() => {
-                Channel::Mute(format!("the webhook {channel} is disabled; enable it, and send this again"))
+                ChannelTarget::Mute(format!("the webhook {channel} is disabled; enable it, and send this again"))
             }
             Some(webhook) => match (&self.key, &webhook.key) {
-                (Some(ours), Some(its)) if ours != its => Channel::OfAnotherKey(format!(
+                (Some(ours), Some(its)) if ours != its => ChannelTarget::OfAnotherKey(format!(
                     "the secret of the webhook {channel} is derived from {its}, and this server's key is {ours}: a server that has \
                      {its} tells it, or `folkmoot webhook rotate {channel}` gives it a secret of this one"
                 )),
-                _ => Channel::Webhook(Box::new(webhook.clone())),
+                _ => ChannelTarget::Webhook(Box::new(webhook.clone())),
             },
-            None if known.removed.contains(channel) => Channel::Unknown(format!(
+            None if known.removed.contains(channel) => ChannelTarget::Unknown(format!(
                 "the webhook {channel} was removed; make another of that name, and send this again"
             )),
-            None => Channel::Unknown(format!(
+            None => ChannelTarget::Unknown(format!(
                 "there is no channel {channel:?}: make a webhook of that name, or configure it under [channels], and \
                  send this again"
             )),

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use folkmoot_core::gate::{AutoApproved, Check, GateConfig};
+use folkmoot_core::gate::{AutoApproved, GateConfig, PhaseCheck};
 use folkmoot_store::{Error, GateView};
 
-use crate::{Caller, Engine, commands::Request};
+use crate::{Caller, Engine, commands::OpenRequest};
 
 /// How long one wait lasts before the next begins; a gate that never times out is waited for in
 /// many of them.
@@ -22,9 +22,14 @@ pub enum Passed {
 
 impl Engine {
     /// Goes on at once where the phase has no gate; else opens one and waits until it is decided.
-    pub async fn check_gate(&self, config: &GateConfig, caller: Caller, mut request: Request) -> Result<Passed, Error> {
+    pub async fn check_gate(
+        &self,
+        config: &GateConfig,
+        caller: Caller,
+        mut request: OpenRequest,
+    ) -> Result<Passed, Error> {
         let opening = &mut request.opening;
-        if let Check::Approved(auto) = config.check(opening.phase.as_str()) {
+        if let PhaseCheck::Approved(auto) = config.check(opening.phase.as_str()) {
             return Ok(Passed::Auto(auto));
         }
         opening.timeout = opening.timeout.or(Some(config.timeout));

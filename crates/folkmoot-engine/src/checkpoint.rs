@@ -2,7 +2,7 @@
 
 use folkmoot_core::{
     Digest, Head, Principal, Refusal, chain,
-    checkpoint::{Checkpoint, Seen},
+    checkpoint::{Checkpoint, LogSummary},
 };
 use folkmoot_store::{Error, Store};
 
@@ -32,9 +32,9 @@ impl Engine {
     }
 
     /// What the log says of a checkpoint.
-    pub async fn seen(&self, position: u64) -> Result<Seen, Error> {
+    pub async fn seen(&self, position: u64) -> Result<LogSummary, Error> {
         let end = self.0.store.head().await?.position;
-        Ok(Seen { first: self.hash_at(1).await?, there: self.hash_at(position).await?, end })
+        Ok(LogSummary { first: self.hash_at(1).await?, there: self.hash_at(position).await?, end })
     }
 
     /// The hash that the event at `position` really has; none where there is no event.

@@ -20,10 +20,10 @@ use std::{
 
 use folkmoot_core::{
     Event, Hold, HoldId, Name, Principal, Question, QuestionId, Role, Run, Scope, SessionId, Timestamp,
-    clearance::{Holds, Reason, Target},
+    clearance::{Holds, ReleaseReason, Target},
     halt::HaltEvent,
-    question::{self, QuestionEvent, Status},
-    run::{self, State},
+    question::{self, QuestionEvent, QuestionStatus},
+    run::{self, RunState},
 };
 use folkmoot_store::{Error, QuestionQuery, Store};
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -51,7 +51,7 @@ const AGENTS_KEPT: usize = 4096;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleared {
     /// What became of the last thing that covered it.
-    pub reason: Reason,
+    pub reason: ReleaseReason,
     /// Answers to the questions that covered it.
     pub answers: Vec<Release>,
 }
@@ -84,7 +84,7 @@ pub struct Release {
     /// What it was.
     pub id: HoldId,
     /// What became of it.
-    pub reason: Reason,
+    pub reason: ReleaseReason,
     /// What was answered.
     pub answer: Option<serde_json::Value>,
     /// Why, in the words of whoever closed it.
@@ -106,7 +106,7 @@ impl Release {
 
 /// What is halted, and by what; everything oldest first.
 #[derive(Clone, Debug, Default)]
-pub struct HaltStatus {
+pub struct HaltOverview {
     /// What stops everyone.
     pub system: Vec<Arc<Hold>>,
     /// Each session that is halted.
@@ -116,8 +116,8 @@ pub struct HaltStatus {
 }
 
 #[derive(Debug)]
-pub(crate) struct Clearance {
-    known: RwLock<Known>,
+pub(crate) struct ClearanceTracker {
+    known: RwLock<ClearanceState>,
     /// The position of the log up to which the index knows everything.
     applied: watch::Sender<u64>,
     /// The epoch of the store's log that the index was read from.
@@ -128,9 +128,9 @@ pub(crate) struct Clearance {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct ClearanceState {
     holds: Holds,
-    waiting: HashMap<u64, Waiting>,
+    waiting: HashMap<u64, ClearanceWaiter>,
     by_agent: HashMap<Name, BTreeSet<u64>>,
     by_session: HashMap<SessionId, BTreeSet<u64>>,
     /// What of each agent's own has gone since it was last held for itself; of the agents for which
@@ -141,17 +141,17 @@ struct Known {
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct ClearanceWaiter {
     agent: Name,
     session: Option<SessionId>,
     gone: Vec<Arc<Release>>,
     /// `None` once it was released.
-    released: Option<oneshot::Sender<Ended>>,
+    released: Option<oneshot::Sender<ClearanceWaitEnd>>,
 }
 
 /// How a registered wait ended.
 #[derive(Debug)]
-enum Ended {
+enum ClearanceWaitEnd {
     Clear,
     Denied(Vec<QuestionId>),
     /// The database has lost the end of its log, and with it perhaps what this one was told.
@@ -162,12 +162,12 @@ enum Ended {
 enum Registered<'a> {
     Clear,
     Denied(Vec<QuestionId>),
-    Waiting(oneshot::Receiver<Ended>, Registration<'a>),
+    Waiting(oneshot::Receiver<ClearanceWaitEnd>, ClearanceRegistration<'a>),
 }
 
 /// Dropping it ends the waiting, and no trace remains.
-struct Registration<'a> {
-    clearance: &'a Clearance,
+struct ClearanceRegistration<'a> {
+    clearance: &'a ClearanceTracker,
     number: u64,
     /// Something covers it since before the engine started.
     looks_back: bool,
@@ -222,12 +222,12 @@ impl Engine {
                     let new: Vec<_> = registration.gone().into_iter().filter(|release| !known(release)).collect();
                     gone.extend(new);
                     match ended {
-                        Some(Ended::Clear) => {}
-                        Some(Ended::LookAgain) => {
+                        Some(ClearanceWaitEnd::Clear) => {}
+                        Some(ClearanceWaitEnd::LookAgain) => {
                             gone.clear();
                             looks_back = true;
                         }
-                        Some(Ended::Denied(denials)) => return Err(self.denied(principal, denials).await),
+                        Some(ClearanceWaitEnd::Denied(denials)) => return Err(self.denied(principal, denials).await),
                         None => return Err(self.timed_out(principal, agent, session, gone)),
                     }
                 }
@@ -287,9 +287,9 @@ impl Engine {
     /// for clearance, else whoever works in it where no agent is named.
     pub fn halted_by(&self, run: &Run) -> Vec<Arc<Hold>> {
         let agents = match &run.state {
-            State::Ended(_) | State::Stopped { .. } => return Vec::new(),
-            State::Parked(parked) if !parked.held.is_empty() => parked.held.clone(),
-            State::Parked(_) | State::Pending | State::Outside | State::Running { .. } => vec![run.agent()],
+            RunState::Ended(_) | RunState::Stopped { .. } => return Vec::new(),
+            RunState::Parked(parked) if !parked.held.is_empty() => parked.held.clone(),
+            RunState::Parked(_) | RunState::Pending | RunState::Outside | RunState::Running { .. } => vec![run.agent()],
         };
         let session = run.start.session_id.as_str();
         let mut holds = Vec::new();
@@ -331,7 +331,7 @@ impl Engine {
 
     /// What is halted, and by what, as far as `principal` may know: also the sessions in which it
     /// works.
-    pub async fn halts(&self, principal: &Principal) -> Result<HaltStatus, Error> {
+    pub async fn halts(&self, principal: &Principal) -> Result<HaltOverview, Error> {
         let mut status = self.halts_of(principal);
         if principal.role.sees_everything() {
             return Ok(status);
@@ -350,10 +350,10 @@ impl Engine {
         Ok(status)
     }
 
-    fn halts_of(&self, principal: &Principal) -> HaltStatus {
+    fn halts_of(&self, principal: &Principal) -> HaltOverview {
         let seen = |hold: &&Arc<Hold>| hold.may_be_seen_by(principal);
         self.0.clearance.read(|known| {
-            let mut status = HaltStatus {
+            let mut status = HaltOverview {
                 system: known.holds.system().filter(seen).cloned().collect(),
                 sessions: known
                     .holds
@@ -401,7 +401,7 @@ impl Engine {
             QuestionQuery { agent: Some(agent.clone()), halting: true, limit: EARLIER, ..QuestionQuery::default() };
         let found = self.0.store.questions(query).await?.items.into_iter().map(|view| view.question);
         let mut closed: Vec<_> = found.filter_map(|question| Some((question.closure()?.clone(), question))).collect();
-        closed.retain(|(closure, _)| Reason::from(closure) != Reason::Denied);
+        closed.retain(|(closure, _)| ReleaseReason::from(closure) != ReleaseReason::Denied);
         closed.sort_by_key(|(closure, _)| std::cmp::Reverse(closure.at));
         // Those that were open at the same time as the last: answers to what was asked before then
         // were for then.
@@ -432,10 +432,10 @@ impl Engine {
     }
 }
 
-impl Clearance {
+impl ClearanceTracker {
     /// With everything that holds anybody at this position of the log.
     pub(crate) fn new(position: u64, holds: Vec<Hold>, started_at: Timestamp) -> Self {
-        let mut known = Known::default();
+        let mut known = ClearanceState::default();
         for hold in holds {
             known.holds.replace(&hold.id.clone(), Some(hold));
         }
@@ -456,7 +456,7 @@ impl Clearance {
         for waiting in known.waiting.values_mut() {
             if let Some(released) = waiting.released.take() {
                 // Whoever has stopped waiting is about to deregister.
-                let _ = released.send(Ended::LookAgain);
+                let _ = released.send(ClearanceWaitEnd::LookAgain);
             }
         }
         self.applied.send_replace(position);
@@ -479,11 +479,12 @@ impl Clearance {
                 Ok(QuestionEvent::Closed { closure, .. }) => {
                     let denied =
                         |old: &Hold| Hold { scope: Scope::Agent, session_id: None, denied: true, ..old.clone() };
-                    let hold = |old: Option<&Hold>| old.filter(|_| closure.status == Status::Denied).map(denied);
-                    self.change(&id, hold, Some((Reason::from(&*closure), closure.answer, closure.reason)));
+                    let hold =
+                        |old: Option<&Hold>| old.filter(|_| closure.status == QuestionStatus::Denied).map(denied);
+                    self.change(&id, hold, Some((ReleaseReason::from(&*closure), closure.answer, closure.reason)));
                 }
                 Ok(QuestionEvent::Fetched { released_by, reason, .. }) => {
-                    let released = released_by.map(|_| (Reason::Cancelled, None, reason));
+                    let released = released_by.map(|_| (ReleaseReason::Cancelled, None, reason));
                     self.change(&id, |_| None, released);
                 }
                 Ok(QuestionEvent::Reminded { .. } | QuestionEvent::Refused(_) | QuestionEvent::Noticed(_)) => {}
@@ -494,7 +495,7 @@ impl Clearance {
             match HaltEvent::read(&event.fact) {
                 Ok(HaltEvent::Raised(halt)) => self.change(&id, |_| halt.hold(), None),
                 Ok(HaltEvent::Lifted { .. }) => {
-                    self.change(&id, |_| None, Some((Reason::Lifted, None, String::new())));
+                    self.change(&id, |_| None, Some((ReleaseReason::Lifted, None, String::new())));
                 }
                 Ok(HaltEvent::Refused(_) | HaltEvent::Noticed(_)) => {}
                 Err(broken) => tracing::error!("event {} of the log cannot be read: {broken}", event.position),
@@ -507,7 +508,7 @@ impl Clearance {
         self.applied.send_replace(position);
     }
 
-    fn change(&self, id: &HoldId, new: impl FnOnce(Option<&Hold>) -> Option<Hold>, end: Option<End>) {
+    fn change(&self, id: &HoldId, new: impl FnOnce(Option<&Hold>) -> Option<Hold>, end: Option<HoldEnd>) {
         let mut known = write(&self.known);
         let new = new(known.holds.get(id).map(Arc::as_ref));
         if let Some(agent) = new.as_ref().and_then(|new| new.agent_id.as_ref()) {
@@ -519,7 +520,7 @@ impl Clearance {
         });
         // A denial is told as long as it holds its asker, and needs no other way.
         if let (Some(agent), Some(release)) =
-            (&old.agent_id, release.as_ref().filter(|end| end.reason != Reason::Denied))
+            (&old.agent_id, release.as_ref().filter(|end| end.reason != ReleaseReason::Denied))
         {
             known.keep(agent, release);
         }
@@ -550,16 +551,16 @@ impl Clearance {
         // What was answered before it waits counts too.
         let gone = known.gone.get(agent).cloned().unwrap_or_default();
         let (agent, session) = (agent.clone(), session.cloned());
-        known.waiting.insert(number, Waiting { agent, session, gone, released: Some(released) });
-        Registered::Waiting(waiting, Registration { clearance: self, number, looks_back })
+        known.waiting.insert(number, ClearanceWaiter { agent, session, gone, released: Some(released) });
+        Registered::Waiting(waiting, ClearanceRegistration { clearance: self, number, looks_back })
     }
 
-    fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
+    fn read<T>(&self, look: impl FnOnce(&ClearanceState) -> T) -> T {
         look(&read(&self.known))
     }
 }
 
-impl Known {
+impl ClearanceState {
     /// The numbers of those who wait and were covered by this.
     fn covered_by(&self, hold: &Hold) -> BTreeSet<u64> {
         let mut numbers = BTreeSet::new();
@@ -604,13 +605,13 @@ impl Known {
     fn tell(&mut self, number: u64, hold: &Hold, release: Option<&Arc<Release>>) {
         let Some(waiting) = self.waiting.get_mut(&number) else { return };
         waiting.gone.extend(release.cloned());
-        let denied = release.is_some_and(|release| release.reason == Reason::Denied);
+        let denied = release.is_some_and(|release| release.reason == ReleaseReason::Denied);
         let asker = hold.agent_id.as_ref() == Some(&waiting.agent);
         let session = waiting.session.as_ref().map(SessionId::as_str);
         let ended = if denied && asker {
-            Ended::Denied(hold.id.question().into_iter().cloned().collect())
+            ClearanceWaitEnd::Denied(hold.id.question().into_iter().cloned().collect())
         } else if self.holds.can_proceed(waiting.agent.as_str(), session) {
-            Ended::Clear
+            ClearanceWaitEnd::Clear
         } else {
             return;
         };
@@ -621,15 +622,15 @@ impl Known {
     }
 }
 
-impl Registration<'_> {
+impl ClearanceRegistration<'_> {
     /// What of all that covered it has gone.
     fn gone(&self) -> Vec<Arc<Release>> {
-        let gone = |known: &Known| known.waiting.get(&self.number).map(|waiting| waiting.gone.clone());
+        let gone = |known: &ClearanceState| known.waiting.get(&self.number).map(|waiting| waiting.gone.clone());
         self.clearance.read(gone).unwrap_or_default()
     }
 }
 
-impl Drop for Registration<'_> {
+impl Drop for ClearanceRegistration<'_> {
     fn drop(&mut self) {
         let mut known = write(&self.clearance.known);
         let Some(waiting) = known.waiting.remove(&self.number) else { return };
@@ -649,12 +650,12 @@ fn forget<K: std::hash::Hash + Eq>(numbers: &mut HashMap<K, BTreeSet<u64>>, key:
 }
 
 /// What became of something, what was answered to it, and why.
-type End = (Reason, Option<serde_json::Value>, String);
+type HoldEnd = (ReleaseReason, Option<serde_json::Value>, String);
 
 fn cleared(principal: &Principal, gone: Vec<Arc<Release>>) -> Cleared {
     let reason = match gone.last().map(|release| release.reason) {
         // It was another's that was denied: this one was only released by it.
-        None | Some(Reason::Denied) => Reason::Answered,
+        None | Some(ReleaseReason::Denied) => ReleaseReason::Answered,
         Some(reason) => reason,
     };
     Cleared { reason, answers: told(principal, gone) }
@@ -669,10 +670,10 @@ fn told(principal: &Principal, gone: Vec<Arc<Release>>) -> Vec<Release> {
 fn release_of(question: &Question) -> Option<Release> {
     let closure = question.closure()?;
     // As it was while it was open.
-    let hold = Question { state: question::State::Pending, ..question.clone() }.hold()?;
+    let hold = Question { state: question::QuestionState::Pending, ..question.clone() }.hold()?;
     Some(Release {
         id: hold.id.clone(),
-        reason: Reason::from(closure),
+        reason: ReleaseReason::from(closure),
         answer: closure.answer.clone(),
         reason_given: closure.reason.clone(),
         hold: Arc::new(hold),

@@ -16,19 +16,19 @@ mod tokens;
 mod webhooks;
 
 use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate::ArtifactRef};
-use folkmoot_store::{Error, QUEUE, Store, Written};
+use folkmoot_store::{Error, QUEUE, Store, WriteResult};
 use tracing::{Instrument, Span, field};
 
 pub use erase::Erasure;
-pub use open::{Opened, Request};
-pub use run::Recorded;
+pub use open::{OpenRequest, Opened};
+pub use run::RecordedEntry;
 pub use tokens::Minted;
 
-use crate::{Caller, Engine, refusals::Attempt};
+use crate::{Caller, Engine, refusals::ReviewAttempt};
 
 /// Content that comes with a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewArtifact {
+pub struct ArtifactInput {
     /// As the requester calls it.
     pub name: String,
     /// What it is.
@@ -37,7 +37,7 @@ pub struct NewArtifact {
     pub content: Vec<u8>,
 }
 
-impl NewArtifact {
+impl ArtifactInput {
     pub(crate) fn reference(&self) -> ArtifactRef {
         ArtifactRef {
             name: self.name.clone(),
@@ -64,7 +64,7 @@ fn is_urgent(command: &Command) -> bool {
 impl Engine {
     /// Hands a command to the store. Whoever debugs or traces is told what became of it; others pay
     /// nothing for that.
-    pub(crate) async fn write(&self, command: Command) -> Result<Written, Error> {
+    pub(crate) async fn write(&self, command: Command) -> Result<WriteResult, Error> {
         // The last places are for people who decide and for Folkmoot itself, however fast others
         // write.
         if self.0.store.queued() >= QUEUE - QUEUE / 4 && !is_urgent(&command) {
@@ -74,7 +74,7 @@ impl Engine {
             Actor::Principal(principal) => self.0.agent_writes.permit(principal).await,
             Actor::System => None,
         };
-        let attempt = Attempt::of(&command);
+        let attempt = ReviewAttempt::of(&command);
         let written = self.write_traced(command).await;
         if let (Some(attempt), Err(error)) = (attempt, &written) {
             self.0.refusals.note(&attempt, error, self.now());
@@ -83,7 +83,7 @@ impl Engine {
         written
     }
 
-    async fn write_traced(&self, command: Command) -> Result<Written, Error> {
+    async fn write_traced(&self, command: Command) -> Result<WriteResult, Error> {
         let span = tracing::debug_span!(
             target: "folkmoot::command",
             "command",
@@ -100,7 +100,7 @@ impl Engine {
             let written = self.0.store.write(command).await;
             let span = Span::current();
             match &written {
-                Ok(Written { position, together, .. }) => {
+                Ok(WriteResult { position, together, .. }) => {
                     span.record("position", position);
                     span.record("together", together);
                     tracing::debug!(target: "folkmoot::command", "done");

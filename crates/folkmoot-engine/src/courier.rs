@@ -12,7 +12,7 @@ pub trait Courier: fmt::Debug + Send + Sync {
     /// Tells one channel of one event, or says why not. It is told to go again, under the same id,
     /// where it said so, where it took too long, and where the server died before it heard what
     /// came of it.
-    fn deliver(&self, letter: Letter) -> BoxFuture<'static, Result<(), Undelivered>>;
+    fn deliver(&self, letter: Letter) -> BoxFuture<'static, Result<(), CourierFailure>>;
 }
 
 /// All that there is to say.
@@ -34,14 +34,14 @@ pub struct Letter {
 
 /// Why a channel was not told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undelivered {
+pub struct CourierFailure {
     /// What happened. It is kept and shown, so it holds no secret.
     pub reason: String,
     /// Whether it may help to try again.
     pub again: Again,
 }
 
-impl Undelivered {
+impl CourierFailure {
     /// It would fail the same way.
     pub fn never(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), again: Again::Never }

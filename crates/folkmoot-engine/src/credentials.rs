@@ -35,13 +35,13 @@ pub struct Credential {
 /// undo it.
 #[derive(Debug, Default)]
 pub(crate) struct Credentials {
-    known: RwLock<Known>,
+    known: RwLock<CredentialState>,
     /// How many tokens have ended here.
     ended: watch::Sender<usize>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct CredentialState {
     by_hash: HashMap<[u8; 32], Credential>,
     /// Every token that was heard of, and whether it was revoked.
     revoked: HashMap<TokenId, bool>,
@@ -98,7 +98,7 @@ impl Credentials {
     }
 }
 
-impl Known {
+impl CredentialState {
     fn is_revoked(&self, token: &TokenId) -> bool {
         self.revoked.get(token) == Some(&true)
     }

@@ -24,15 +24,15 @@ use std::sync::{
 
 use folkmoot_core::{
     Digest, Name, Role, RunId, SessionId,
-    journal::{EntryKind, Key},
+    journal::{EntryKey, EntryKind},
 };
-use folkmoot_store::Line;
+use folkmoot_store::JournalLine;
 
 use crate::Failure;
 
-pub use ask::{Answer, Ask};
-pub use gate::{Decided, GateRequest};
-pub(crate) use pass::{AGAIN, NOT_RECORDED, Pass, PassEnd, SPINS, Watch};
+pub use ask::{QuestionOutcome, QuestionSpec};
+pub use gate::{GateOutcome, GateSpec};
+pub(crate) use pass::{AGAIN, NOT_RECORDED, Pass, PassEnd, PassWatch, SPINS};
 pub(crate) use step::step_asked_about;
 pub use step::{OnUncertain, Retry, Step};
 
@@ -58,8 +58,8 @@ macro_rules! key {
 
 /// One call on the `Ctx`, in its place.
 #[derive(Clone, Debug)]
-struct Call {
-    key: Key,
+struct CtxCall {
+    key: EntryKey,
     kind: EntryKind,
     /// 0 for calls that the engine makes on its own account, which do not happen in every pass.
     ordinal: u32,
@@ -120,16 +120,22 @@ impl Ctx {
 
     /// A call under this key, and what the journal has of it. Never returns where the code is not
     /// what it was.
-    async fn call(&self, kind: EntryKind, key: &str, input: Option<Digest>) -> (Call, Option<Line>) {
+    async fn call(&self, kind: EntryKind, key: &str, input: Option<Digest>) -> (CtxCall, Option<JournalLine>) {
         let ordinal = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         self.call_at(kind, key, ordinal, input).await
     }
 
-    async fn call_at(&self, kind: EntryKind, key: &str, ordinal: u32, input: Option<Digest>) -> (Call, Option<Line>) {
+    async fn call_at(
+        &self,
+        kind: EntryKind,
+        key: &str,
+        ordinal: u32,
+        input: Option<Digest>,
+    ) -> (CtxCall, Option<JournalLine>) {
         self.pass.must_be_polled(key);
         self.pass.must_be_allowed().await;
         self.pass.has_called();
-        let key: Key = match self.key_in_run(key).parse() {
+        let key: EntryKey = match self.key_in_run(key).parse() {
             Ok(key) => key,
             Err(error) => return self.pass.end(PassEnd::stop("invalid_key", error.to_string())).await,
         };
@@ -144,7 +150,7 @@ impl Ctx {
         if let Some(differs) = known.as_ref().and_then(|line| line.entry.differs_from(kind, input, ordinal)) {
             return self.pass.end(PassEnd::changed(&self.pass.run, &key, differs)).await;
         }
-        (Call { key, kind, ordinal, input }, known)
+        (CtxCall { key, kind, ordinal, input }, known)
     }
 }
 

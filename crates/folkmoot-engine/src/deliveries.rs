@@ -18,13 +18,13 @@ use std::{
 
 use folkmoot_core::{
     Action, Delivery, Outcome, Timestamp,
-    delivery::{ABANDONED_AT_ONCE, Abandonment, DeliveryResult, Settling, Status},
+    delivery::{ABANDONED_AT_ONCE, Abandonment, DeliveryResult, DeliveryStatus, Settling},
 };
 use folkmoot_store::{Error, Store, WaitingFor};
 use futures_util::future::join_all;
 use tokio::sync::{Notify, oneshot};
 
-use crate::{Courier, Engine, Letter, Undelivered, channels::Channel, lock::lock};
+use crate::{Courier, CourierFailure, Engine, Letter, channels::ChannelTarget, lock::lock};
 
 /// Looked for at least this often: another node may have written something and died.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ const AT_ONCE_TO_ONE: usize = 4;
 /// For how long nobody else sends what somebody has taken.
 const LEASE: Duration = Duration::from_secs(60);
 /// How long a courier may take. Less than the lease, so that what it comes to can be said in time.
-const PATIENCE: Duration = Duration::from_secs(45);
+const COURIER_TIMEOUT: Duration = Duration::from_secs(45);
 /// For how long a channel that this node does not know may be one that another knows, where there
 /// are others.
 const UNKNOWN_FOR: Duration = Duration::from_secs(60);
@@ -54,7 +54,7 @@ pub(crate) struct Deliveries {
     /// Nothing is.
     idle: Notify,
     nudged: Notify,
-    served: Mutex<Served>,
+    served: Mutex<SlotHistory>,
     /// The channels that are left to other nodes, of which it was said why.
     left: Mutex<HashSet<String>>,
     /// Something was sent, or died, since they were last counted.
@@ -90,12 +90,12 @@ impl Deliveries {
 
 /// When each channel was last given a place, by a count of the times that places were given.
 #[derive(Debug, Default)]
-struct Served {
+struct SlotHistory {
     times: u64,
     last: HashMap<String, u64>,
 }
 
-impl Served {
+impl SlotHistory {
     fn note(&mut self, channel: &str) {
         self.times += 1;
         self.last.insert(channel.to_owned(), self.times);
@@ -107,14 +107,14 @@ impl Served {
 }
 
 /// One place of a channel, from before something is taken for it until that is sent.
-struct Place {
+struct ChannelSlot {
     engine: Engine,
     channel: String,
     /// Something was sent from it.
     used: bool,
 }
 
-impl Place {
+impl ChannelSlot {
     fn take(engine: &Engine, channel: &str) -> Self {
         *lock(&engine.0.deliveries.under_way).entry(channel.to_owned()).or_default() += 1;
         lock(&engine.0.deliveries.served).note(channel);
@@ -122,7 +122,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ChannelSlot {
     fn drop(&mut self) {
         let deliveries = &self.engine.0.deliveries;
         let mut under_way = lock(&deliveries.under_way);
@@ -209,11 +209,11 @@ impl Engine {
             after = page.last().map(|waiting| waiting.channel.clone()).unwrap_or_default();
             for waiting in page {
                 match self.0.channels.find(&waiting.channel) {
-                    Channel::Configured | Channel::Webhook(_) => found.push(waiting),
-                    Channel::OfAnotherKey(why) => self.leave_to_others(waiting.channel, &why),
-                    Channel::Mute(_) => lost.push(waiting.channel),
-                    Channel::Unknown(_) if self.is_given_up(&waiting) => lost.push(waiting.channel),
-                    Channel::Unknown(_) => {}
+                    ChannelTarget::Configured | ChannelTarget::Webhook(_) => found.push(waiting),
+                    ChannelTarget::OfAnotherKey(why) => self.leave_to_others(waiting.channel, &why),
+                    ChannelTarget::Mute(_) => lost.push(waiting.channel),
+                    ChannelTarget::Unknown(_) if self.is_given_up(&waiting) => lost.push(waiting.channel),
+                    ChannelTarget::Unknown(_) => {}
                 }
             }
             if is_last {
@@ -250,9 +250,9 @@ impl Engine {
         self.reload_webhooks().await?;
         let abandonment = |channel: String| match self.0.channels.find(&channel) {
             // It is found the next time.
-            Channel::Configured | Channel::Webhook(_) | Channel::OfAnotherKey(_) => None,
-            Channel::Mute(reason) => Some(Abandonment { channel, reason, overdue: None }),
-            Channel::Unknown(reason) => Some(Abandonment { channel, reason, overdue: self.unknown_for() }),
+            ChannelTarget::Configured | ChannelTarget::Webhook(_) | ChannelTarget::OfAnotherKey(_) => None,
+            ChannelTarget::Mute(reason) => Some(Abandonment { channel, reason, overdue: None }),
+            ChannelTarget::Unknown(reason) => Some(Abandonment { channel, reason, overdue: self.unknown_for() }),
         };
         let lost: Vec<Abandonment> = lost.into_iter().filter_map(abandonment).collect();
         for together in lost.chunks(ABANDONED_AT_ONCE) {
@@ -284,7 +284,7 @@ impl Engine {
     /// counts as under way before anything is taken, and none of the engine's own: what was taken
     /// is sent and settled though the engine ends meanwhile.
     fn take_and_send(&self, channel: String, places: usize) -> oneshot::Receiver<Result<usize, Error>> {
-        let places: Vec<Place> = (0..places).map(|_| Place::take(self, &channel)).collect();
+        let places: Vec<ChannelSlot> = (0..places).map(|_| ChannelSlot::take(self, &channel)).collect();
         let (answer, answered) = oneshot::channel();
         let engine = self.clone();
         self.0.host.spawn(Box::pin(async move {
@@ -304,7 +304,7 @@ impl Engine {
         deliveries(self.execute_command(self.system_command(action)).await?)
     }
 
-    fn send(&self, delivery: Delivery, mut place: Place) {
+    fn send(&self, delivery: Delivery, mut place: ChannelSlot) {
         let Some(courier) = self.0.deliveries.courier.clone() else { return };
         place.used = true;
         let engine = self.clone();
@@ -313,36 +313,37 @@ impl Engine {
             let (id, epoch) = (delivery.id.clone(), delivery.epoch);
             let result = match engine.carry(courier, delivery).await {
                 Ok(()) => DeliveryResult::Told,
-                Err(Undelivered { reason, again }) => DeliveryResult::Failed { reason, again },
+                Err(CourierFailure { reason, again }) => DeliveryResult::Failed { reason, again },
             };
             engine.settle(Settling { delivery: id, epoch, result }, lease_ends).await;
             drop(place);
         }));
     }
 
-    async fn carry(&self, courier: Arc<dyn Courier>, delivery: Delivery) -> Result<(), Undelivered> {
+    async fn carry(&self, courier: Arc<dyn Courier>, delivery: Delivery) -> Result<(), CourierFailure> {
         let letter = self.letter(delivery).await?;
         tokio::select! {
             biased;
             carried = courier.deliver(letter) => carried,
-            () = self.0.host.sleep(PATIENCE) => {
-                Err(Undelivered::later(format!("there was no answer within {} seconds", PATIENCE.as_secs())))
+            () = self.0.host.sleep(COURIER_TIMEOUT) => {
+                Err(CourierFailure::later(format!("there was no answer within {} seconds", COURIER_TIMEOUT.as_secs())))
             }
         }
     }
 
-    async fn letter(&self, delivery: Delivery) -> Result<Letter, Undelivered> {
+    async fn letter(&self, delivery: Delivery) -> Result<Letter, CourierFailure> {
         let webhook = match self.0.channels.find(&delivery.channel) {
-            Channel::Configured => None,
-            Channel::Webhook(webhook) => Some(*webhook),
+            ChannelTarget::Configured => None,
+            ChannelTarget::Webhook(webhook) => Some(*webhook),
             // It changed since this was taken.
-            Channel::OfAnotherKey(why) | Channel::Unknown(why) => return Err(Undelivered::later(why)),
-            Channel::Mute(why) => return Err(Undelivered::never(why)),
+            ChannelTarget::OfAnotherKey(why) | ChannelTarget::Unknown(why) => return Err(CourierFailure::later(why)),
+            ChannelTarget::Mute(why) => return Err(CourierFailure::never(why)),
         };
-        let unreadable = |error: Error| Undelivered::later(format!("what happened cannot be read just now: {error}"));
+        let unreadable =
+            |error: Error| CourierFailure::later(format!("what happened cannot be read just now: {error}"));
         let events = self.0.store.events(delivery.position.saturating_sub(1), 1).await.map_err(unreadable)?;
         let Some(event) = events.into_iter().find(|event| event.position == delivery.position) else {
-            return Err(Undelivered::never("what it tells of is not in the log any more"));
+            return Err(CourierFailure::never("what it tells of is not in the log any more"));
         };
         let (mut gate, mut question) = (None, None);
         if delivery.kind.starts_with("gate.")
@@ -376,11 +377,12 @@ impl Engine {
 
     async fn count_deliveries(&self) -> Result<(), Error> {
         let (waiting, sending) = (
-            self.0.store.count_deliveries(Status::Waiting).await?,
-            self.0.store.count_deliveries(Status::Sending).await?,
+            self.0.store.count_deliveries(DeliveryStatus::Waiting).await?,
+            self.0.store.count_deliveries(DeliveryStatus::Sending).await?,
         );
         metrics::gauge!("folkmoot_deliveries_waiting").set((waiting + sending) as f64);
-        metrics::gauge!("folkmoot_deliveries_dead").set(self.0.store.count_deliveries(Status::Dead).await? as f64);
+        metrics::gauge!("folkmoot_deliveries_dead")
+            .set(self.0.store.count_deliveries(DeliveryStatus::Dead).await? as f64);
         Ok(())
     }
 
@@ -400,7 +402,7 @@ impl Engine {
 /// How many messages may now be sent to each of these channels. Each next place goes to a channel
 /// to which the fewest are under way, and of those to the one that was served least recently:
 /// however many receivers do not answer, everybody's turn comes.
-fn share(under_way: &HashMap<String, usize>, served: &Served, channels: &[String]) -> Vec<usize> {
+fn share(under_way: &HashMap<String, usize>, served: &SlotHistory, channels: &[String]) -> Vec<usize> {
     let mut free = AT_ONCE.saturating_sub(under_way.values().sum());
     let under_way = |channel: &String| under_way.get(channel).copied().unwrap_or_default();
     let mut places: Vec<_> = channels.iter().map(|channel| (under_way(channel), served.last(channel), 0)).collect();
@@ -419,12 +421,12 @@ fn report(delivery: &Delivery) {
     let (id, channel) = (&delivery.id, &delivery.channel);
     let why = delivery.last_error.as_deref().unwrap_or_default();
     let result = match delivery.status() {
-        Status::Delivered => "delivered",
-        Status::Dead => {
+        DeliveryStatus::Delivered => "delivered",
+        DeliveryStatus::Dead => {
             tracing::warn!("{id} ({} to {channel}) is dead: {why}", delivery.kind);
             "dead"
         }
-        Status::Waiting | Status::Sending => {
+        DeliveryStatus::Waiting | DeliveryStatus::Sending => {
             tracing::info!("{id} ({} to {channel}) is sent again later: {why}", delivery.kind);
             "failed"
         }

@@ -22,10 +22,10 @@ const TEXTS: usize = 4096;
 const TEXT_BYTES_MAX: usize = 4096;
 
 #[derive(Debug, Default)]
-pub(crate) struct GateCache(Mutex<Kept>);
+pub(crate) struct GateCache(Mutex<GateCacheState>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct GateCacheState {
     gates: HashMap<GateId, Gate>,
     order: VecDeque<GateId>,
     texts: HashMap<Digest, String>,
@@ -37,7 +37,7 @@ struct Kept {
 impl GateCache {
     /// Nothing yet, and never anything of these.
     pub(crate) fn without(barred: Vec<Digest>) -> Self {
-        Self(Mutex::new(Kept { barred: barred.into_iter().collect(), ..Kept::default() }))
+        Self(Mutex::new(GateCacheState { barred: barred.into_iter().collect(), ..GateCacheState::default() }))
     }
 
     /// Forgets all gates: they came from a log that is no more. Summaries are addressed by their

@@ -10,15 +10,15 @@ use std::{
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// A future that the host runs.
-pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type HostTask = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Where tasks run, how time passes, and what chance says. What time it *is* comes from the store.
 pub trait Host: Send + Sync + fmt::Debug + 'static {
     /// Runs a task beside the others.
-    fn spawn(&self, task: Task);
+    fn spawn(&self, task: HostTask);
 
     /// Passes the time.
-    fn sleep(&self, span: Duration) -> Task;
+    fn sleep(&self, span: Duration) -> HostTask;
 
     /// 128 random bits that nobody can guess.
     fn random(&self) -> u128;
@@ -31,7 +31,7 @@ pub trait Host: Send + Sync + fmt::Debug + 'static {
 }
 
 /// A task whose every poll goes through [`Host::poll`].
-pub(crate) fn guarded(host: std::sync::Arc<dyn Host>, mut task: Task) -> Task {
+pub(crate) fn guarded(host: std::sync::Arc<dyn Host>, mut task: HostTask) -> HostTask {
     Box::pin(std::future::poll_fn(move |context: &mut Context<'_>| {
         let mut polled = Poll::Pending;
         host.poll(&mut || polled = task.as_mut().poll(context));
@@ -45,11 +45,11 @@ pub struct TokioHost;
 
 #[expect(clippy::disallowed_methods, reason = "this is the host that the others are told to use")]
 impl Host for TokioHost {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: HostTask) {
         tokio::spawn(task);
     }
 
-    fn sleep(&self, span: Duration) -> Task {
+    fn sleep(&self, span: Duration) -> HostTask {
         Box::pin(tokio::time::sleep(span))
     }
 

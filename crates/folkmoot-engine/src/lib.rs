@@ -40,11 +40,11 @@ use std::{
 };
 
 use folkmoot_core::{
-    CommandId, Digest, Gate, GateId, Idempotency, KeyId, Name, Presence, Quota, Refusal, RunId, Status, Timestamp,
+    CommandId, Digest, Gate, GateId, GateStatus, Idempotency, KeyId, Name, Presence, Quota, Refusal, RunId, Timestamp,
     TokenId,
-    audit::{Problem, Record, check_row},
+    audit::{AuditProblem, AuditedRow, check_row},
     delivery::Subscription,
-    gate::Policy,
+    gate::GatePolicy,
     question,
 };
 use folkmoot_store::{AnyStore, Page, Sqlite, SteadyClock, Store};
@@ -52,39 +52,39 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 pub use agent_limit::AgentLimit;
-pub use audit::{Report, verify};
+pub use audit::{VerificationReport, verify};
 pub use check::Passed;
-pub use clearance::{Cleared, HaltStatus, Release, Uncleared};
-pub use commands::{Erasure, Minted, NewArtifact, Opened, Recorded, Request};
-pub use courier::{Courier, Letter, Undelivered};
+pub use clearance::{Cleared, HaltOverview, Release, Uncleared};
+pub use commands::{ArtifactInput, Erasure, Minted, OpenRequest, Opened, RecordedEntry};
+pub use courier::{Courier, CourierFailure, Letter};
 pub use credentials::Credential;
-pub use ctx::{Answer, Ask, Ctx, Decided, GateRequest, OnUncertain, Retry, Step};
+pub use ctx::{Ctx, GateOutcome, GateSpec, OnUncertain, QuestionOutcome, QuestionSpec, Retry, Step};
 pub use feed::Lag;
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
 pub use folkmoot_store::{
     Cursor, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, JournalQuery, LessonQuery, LessonView,
     LineQuery, QuestionQuery, QuestionView, RunQuery, TurnQuery, TurnView, VersionQuery, VersionView,
 };
-pub use host::{Host, Task, TokioHost};
+pub use host::{Host, HostTask, TokioHost};
 pub use retention::Retention;
-pub use runs::{Awaited, WaitingAt};
+pub use runs::{Awaited, WaitDetails};
 pub use wait::Waiter;
-pub use worker::{Replay, Replayed, Work};
+pub use worker::{ReplayReport, Replayed, WorkerSettings};
 pub use workflow::{Failure, Hindrance, Workflows};
 
 /// What an engine is told when it starts.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct EngineSettings {
     /// What holds for gates.
-    pub gates: Policy,
+    pub gates: GatePolicy,
     /// What holds for questions.
-    pub questions: question::Policy,
+    pub questions: question::QuestionPolicy,
     /// How much one agent may have open.
     pub quota: Quota,
     /// The workflows that this node executes.
     pub workflows: Workflows,
     /// How much it does at the same time.
-    pub work: Work,
+    pub work: WorkerSettings,
     /// The channels that configuration names, beside the webhooks, and what each is told of.
     pub channels: Vec<Subscription>,
     /// Who carries messages to channels. Without one they wait.
@@ -104,13 +104,13 @@ pub struct Engine(Arc<Inner>);
 struct Inner {
     store: AnyStore,
     host: Arc<dyn Host>,
-    policy: Policy,
-    questions: question::Policy,
+    policy: GatePolicy,
+    questions: question::QuestionPolicy,
     quota: Quota,
     refusals: refusals::Refusals,
     agent_writes: AgentLimit,
-    channels: channels::Channels,
-    clearance: clearance::Clearance,
+    channels: channels::ChannelRegistry,
+    clearance: clearance::ClearanceTracker,
     credentials: credentials::Credentials,
     deadlines: deadlines::Deadlines,
     deliveries: deliveries::Deliveries,
@@ -155,15 +155,16 @@ impl From<Credential> for Caller {
 impl Engine {
     /// Starts an engine on a SQLite file of its own, making it if it is not there: all that a
     /// program needs to embed one. Nobody else may have the file open for writing.
-    pub async fn on_file(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
+    pub async fn on_file(path: impl AsRef<Path>, settings: EngineSettings) -> Result<Self, Error> {
         let store = Sqlite::open(path.as_ref(), Arc::new(SteadyClock::default()))?;
         Self::start(AnyStore::Sqlite(store), settings, Arc::new(TokioHost)).await
     }
 
     /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now
     /// on, and could not be approved before.
-    pub async fn start(store: AnyStore, settings: Settings, host: Arc<dyn Host>) -> Result<Self, Error> {
-        let Settings { gates: policy, questions, quota, workflows, work, channels, courier, key, retention } = settings;
+    pub async fn start(store: AnyStore, settings: EngineSettings, host: Arc<dyn Host>) -> Result<Self, Error> {
+        let EngineSettings { gates: policy, questions, quota, workflows, work, channels, courier, key, retention } =
+            settings;
         policy.check()?;
         let (last, holds) = store.holds().await?;
         let barred = store.barred().await?;
@@ -179,8 +180,8 @@ impl Engine {
             quota,
             refusals: refusals::Refusals::default(),
             agent_writes: AgentLimit::new(commands::AGENT_WRITES_MAX),
-            channels: channels::Channels::new(channels, key),
-            clearance: clearance::Clearance::new(last, holds, started_at),
+            channels: channels::ChannelRegistry::new(channels, key),
+            clearance: clearance::ClearanceTracker::new(last, holds, started_at),
             credentials: credentials::Credentials::default(),
             deadlines: deadlines::Deadlines::default(),
             deliveries: deliveries::Deliveries::new(courier),
@@ -297,9 +298,9 @@ impl Engine {
         let mut events = self.0.store.streams(vec![gate.id.to_string()]).await?;
         // Of a gate that is decided only more refusals can have come since it was read.
         events.retain(|event| event.fact.stream_seq <= gate.seq);
-        let row = Record::Gate(Box::new(gate.clone()));
+        let row = AuditedRow::Gate(Box::new(gate.clone()));
         match check_row(gate.id.as_str(), Some(&row), &events) {
-            Some(Problem { at, problem }) => Err(Error::Unreadable(format!("gate {at}: {problem}"))),
+            Some(AuditProblem { at, problem }) => Err(Error::Unreadable(format!("gate {at}: {problem}"))),
             None => Ok(()),
         }
     }
@@ -321,7 +322,7 @@ impl Engine {
     pub async fn interleaved_gates(&self, principal: &Principal, limit: u32) -> Result<Vec<GateView>, Error> {
         let of = |requester: Name, limit: u32, after: Option<Cursor>| {
             let query = GateQuery {
-                status: Some(Status::Pending),
+                status: Some(GateStatus::Pending),
                 requester: Some(requester),
                 after,
                 limit,

@@ -9,26 +9,26 @@ use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGu
 pub(crate) mod shuttled;
 
 #[cfg(test)]
-pub(crate) use shuttled::{AtomicI64, Held};
+pub(crate) use shuttled::{AtomicI64, ShuttledGuard as LockGuard};
 #[cfg(not(test))]
 pub(crate) use std::sync::atomic::AtomicI64;
 
-/// A lock that is held.
+/// The guard of a lock: the one of std, but in tests one that also lets another task run.
 #[cfg(not(test))]
-pub(crate) type Held<G> = G;
+pub(crate) type LockGuard<G> = G;
 
 /// The lock, also where somebody panicked who had it.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Held<MutexGuard<'_, T>> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> LockGuard<MutexGuard<'_, T>> {
     take(|| mutex.lock(), || mutex.try_lock())
 }
 
 /// To read what is locked, also where somebody panicked who changed it.
-pub(crate) fn read<T>(lock: &RwLock<T>) -> Held<RwLockReadGuard<'_, T>> {
+pub(crate) fn read<T>(lock: &RwLock<T>) -> LockGuard<RwLockReadGuard<'_, T>> {
     take(|| lock.read(), || lock.try_read())
 }
 
 /// To change what is locked, also where somebody panicked who changed it.
-pub(crate) fn write<T>(lock: &RwLock<T>) -> Held<RwLockWriteGuard<'_, T>> {
+pub(crate) fn write<T>(lock: &RwLock<T>) -> LockGuard<RwLockWriteGuard<'_, T>> {
     take(|| lock.write(), || lock.try_write())
 }
 
@@ -38,9 +38,12 @@ fn take<G>(wait: impl FnOnce() -> LockResult<G>, _look: impl FnMut() -> TryLockR
 }
 
 #[cfg(test)]
-fn take<G: std::ops::Deref>(wait: impl FnOnce() -> LockResult<G>, look: impl FnMut() -> TryLockResult<G>) -> Held<G> {
+fn take<G: std::ops::Deref>(
+    wait: impl FnOnce() -> LockResult<G>,
+    look: impl FnMut() -> TryLockResult<G>,
+) -> LockGuard<G> {
     match shuttled::is_in_charge() {
-        true => Held::look(look),
-        false => Held::new(wait().unwrap_or_else(PoisonError::into_inner)),
+        true => LockGuard::look(look),
+        false => LockGuard::new(wait().unwrap_or_else(PoisonError::into_inner)),
     }
 }

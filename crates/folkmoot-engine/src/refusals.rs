@@ -14,10 +14,10 @@ const SPAN: Duration = Duration::from_secs(60 * 60);
 
 /// What this node has seen refused, by principal. There are as many as tokens.
 #[derive(Debug, Default)]
-pub(crate) struct Refusals(Mutex<HashMap<Name, Counted>>);
+pub(crate) struct Refusals(Mutex<HashMap<Name, RefusalCount>>);
 
 #[derive(Debug)]
-struct Counted {
+struct RefusalCount {
     since: Timestamp,
     recorded: u32,
     unrecorded: u64,
@@ -29,19 +29,20 @@ impl Refusals {
     pub(crate) fn prepare(&self, command: &mut Command, now: Timestamp) {
         let Some(name) = attempts(command) else { return };
         let counted = lock(&self.0);
-        if let Some(Counted { since, recorded, unrecorded }) = counted.get(name) {
+        if let Some(RefusalCount { since, recorded, unrecorded }) = counted.get(name) {
             command.quota.records_refusals = *recorded < RECORDED_MAX || now.since(*since) >= SPAN;
             command.quota.unrecorded = *unrecorded;
         }
     }
 
     /// Takes note of what became of an attempt.
-    pub(crate) fn note(&self, attempt: &Attempt, error: &Error, now: Timestamp) {
+    pub(crate) fn note(&self, attempt: &ReviewAttempt, error: &Error, now: Timestamp) {
         if error.refusal().is_none() {
             return;
         }
         let mut all = lock(&self.0);
-        let counted = all.entry(attempt.name.clone()).or_insert(Counted { since: now, recorded: 0, unrecorded: 0 });
+        let counted =
+            all.entry(attempt.name.clone()).or_insert(RefusalCount { since: now, recorded: 0, unrecorded: 0 });
         if now.since(counted.since) >= SPAN {
             (counted.since, counted.recorded) = (now, 0);
         }
@@ -60,13 +61,13 @@ impl Refusals {
 
 /// An attempt to decide, to answer, or to raise or lift a halt.
 #[derive(Debug)]
-pub(crate) struct Attempt {
+pub(crate) struct ReviewAttempt {
     name: Name,
     recorded: bool,
     unrecorded: u64,
 }
 
-impl Attempt {
+impl ReviewAttempt {
     /// `None` where a refusal would not be recorded in any case.
     pub(crate) fn of(command: &Command) -> Option<Self> {
         let name = attempts(command)?.clone();

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Action, Digest, Outcome, RunId, Timestamp, audit::Record, run::RunKind};
+use folkmoot_core::{Action, Digest, Outcome, RunId, Timestamp, audit::AuditedRow, run::RunKind};
 use folkmoot_store::{Error, History, RunQuery, Store};
 
 use crate::Engine;
@@ -47,7 +47,7 @@ impl Engine {
     pub async fn retire(&self) -> Result<u64, Error> {
         let Some(span) = self.0.retention.contents else { return Ok(0) };
         let before = ago(self.now(), span);
-        let over = Over { before, going_on: self.going_on().await? };
+        let over = RetentionCutoff { before, going_on: self.going_on().await? };
         let (mut after, mut erased) = (String::new(), 0);
         loop {
             let (mut old, reached) = self.old_contents(after, &over).await?;
@@ -87,7 +87,11 @@ impl Engine {
 
     /// What is kept of all that was over before then, and where to go on: as much of it as memory
     /// should hold.
-    async fn old_contents(&self, mut after: String, over: &Over) -> Result<(HashSet<Digest>, Option<String>), Error> {
+    async fn old_contents(
+        &self,
+        mut after: String,
+        over: &RetentionCutoff,
+    ) -> Result<(HashSet<Digest>, Option<String>), Error> {
         let mut old = HashSet::new();
         while old.len() < DIGESTS {
             let histories = self.0.store.histories(&after, PAGE).await?;
@@ -108,7 +112,7 @@ impl Engine {
     }
 
     /// Leaves out what something needs that is not over, or not for long enough.
-    async fn keep_needed(&self, old: &mut HashSet<Digest>, over: &Over) -> Result<(), Error> {
+    async fn keep_needed(&self, old: &mut HashSet<Digest>, over: &RetentionCutoff) -> Result<(), Error> {
         let mut after = String::new();
         while !old.is_empty() {
             let histories = self.0.store.histories(&after, PAGE).await?;
@@ -127,7 +131,7 @@ impl Engine {
 }
 
 /// What counts as over.
-struct Over {
+struct RetentionCutoff {
     /// Since before then.
     before: Timestamp,
     /// Runs that are executed here and have not ended. They are replayed from their top, with what
@@ -135,12 +139,12 @@ struct Over {
     going_on: HashSet<RunId>,
 }
 
-impl Over {
-    fn is(&self, row: &Record) -> bool {
+impl RetentionCutoff {
+    fn is(&self, row: &AuditedRow) -> bool {
         let run = match row {
-            Record::Gate(gate) => gate.run_id.as_ref(),
-            Record::Run(run, ..) => run.start.parent.as_ref(),
-            Record::Question(_) | Record::Halt(_) => None,
+            AuditedRow::Gate(gate) => gate.run_id.as_ref(),
+            AuditedRow::Run(run, ..) => run.start.parent.as_ref(),
+            AuditedRow::Question(_) | AuditedRow::Halt(_) => None,
         };
         let is_replayed = run.is_some_and(|run| self.going_on.contains(run));
         !is_replayed && row.over_since().is_some_and(|since| since < self.before)
@@ -148,7 +152,7 @@ impl Over {
 }
 
 /// The row. One that cannot be read may need anything, so then nothing is erased.
-fn readable(history: &History) -> Result<Option<&Record>, Error> {
+fn readable(history: &History) -> Result<Option<&AuditedRow>, Error> {
     let unreadable = |why: &String| Error::Unreadable(format!("the row of {}: {why}", history.stream));
     history.row.as_ref().map(|row| row.as_ref().map_err(unreadable)).transpose()
 }

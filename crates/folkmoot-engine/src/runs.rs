@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use folkmoot_core::{
-    Deadline, Gate, Name, Principal, Question, Refusal, Run, RunId, Status, Timestamp,
+    Deadline, Gate, GateStatus, Name, Principal, Question, Refusal, Run, RunId, Timestamp,
     journal::{Entry, Waits},
     question,
-    run::{self, State},
+    run::{self, RunState},
 };
-use folkmoot_store::{Error, GateQuery, JournalQuery, Line, Page, QuestionQuery, RunQuery, Store};
+use folkmoot_store::{Error, GateQuery, JournalLine, JournalQuery, Page, QuestionQuery, RunQuery, Store};
 
 use crate::Engine;
 
@@ -17,7 +17,7 @@ const WAITS: u32 = 100;
 
 /// What a run waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WaitingAt {
+pub struct WaitDetails {
     /// Gates that are pending.
     pub gates: Vec<Gate>,
     /// Questions that are open.
@@ -56,23 +56,26 @@ impl Engine {
     }
 
     /// What a run waits for just now.
-    pub async fn waiting_at(&self, run: &Run) -> Result<WaitingAt, Error> {
+    pub async fn waiting_at(&self, run: &Run) -> Result<WaitDetails, Error> {
         if run.ending().is_some() {
-            return Ok(WaitingAt::default());
+            return Ok(WaitDetails::default());
         }
         let id = Some(run.start.id.clone());
-        let gates = GateQuery { run: id.clone(), status: Some(Status::Pending), limit: WAITS, ..GateQuery::default() };
-        let status = Some(question::Status::Pending);
+        let gates =
+            GateQuery { run: id.clone(), status: Some(GateStatus::Pending), limit: WAITS, ..GateQuery::default() };
+        let status = Some(question::QuestionStatus::Pending);
         let questions = QuestionQuery { run: id.clone(), status, limit: WAITS, ..QuestionQuery::default() };
         let children = RunQuery { parent: id, limit: WAITS, ..RunQuery::default() };
         let (until, held) = match &run.state {
-            State::Parked(parked) => (parked.due, parked.held.clone()),
-            State::Pending | State::Outside | State::Running { .. } | State::Stopped { .. } | State::Ended(_) => {
-                (Deadline::Never, Vec::new())
-            }
+            RunState::Parked(parked) => (parked.due, parked.held.clone()),
+            RunState::Pending
+            | RunState::Outside
+            | RunState::Running { .. }
+            | RunState::Stopped { .. }
+            | RunState::Ended(_) => (Deadline::Never, Vec::new()),
         };
         let children = self.0.store.runs(children).await?.items;
-        Ok(WaitingAt {
+        Ok(WaitDetails {
             gates: self.0.store.gates(gates).await?.items.into_iter().map(|view| view.gate).collect(),
             questions: self.0.store.questions(questions).await?.items.into_iter().map(|view| view.question).collect(),
             runs: children.into_iter().filter(|child| child.ending().is_none()).collect(),
@@ -82,7 +85,7 @@ impl Engine {
     }
 
     /// Part of the journal of a run that `principal` may know of.
-    pub async fn journal(&self, principal: &Principal, query: JournalQuery) -> Result<Vec<Line>, Error> {
+    pub async fn journal(&self, principal: &Principal, query: JournalQuery) -> Result<Vec<JournalLine>, Error> {
         self.run(principal, &query.run).await?;
         self.0.store.journal(query).await
     }

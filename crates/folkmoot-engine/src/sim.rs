@@ -43,11 +43,11 @@ use folkmoot_core::{
     gate::{Choice, Verdict},
     journal::{EntryKind, EntryState, Waits},
     question::{Close, Closing},
-    run::{Outcome, Starting, State},
+    run::{RunOutcome, RunState, Starting},
 };
 use folkmoot_store::{
-    AnyStore, Error, GateQuery, JournalQuery, LessonQuery, Line, LineQuery, QuestionQuery, Sqlite, Store, TurnQuery,
-    VersionQuery,
+    AnyStore, Error, GateQuery, JournalLine, JournalQuery, LessonQuery, LineQuery, QuestionQuery, Sqlite, Store,
+    TurnQuery, VersionQuery,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -56,12 +56,12 @@ pub use crash::Crash;
 use crash::Tripwire;
 use world::World;
 
-use crate::{Engine, Failure, Host, Settings, Workflows, ctx::step_asked_about, lock::lock};
+use crate::{Engine, EngineSettings, Failure, Host, Workflows, ctx::step_asked_about, lock::lock};
 
 /// How often the people look at what waits for them.
 const PEOPLE_LOOK: Duration = Duration::from_secs(5);
 /// A simulation that takes longer, by its own clock, is going nowhere.
-const PATIENCE: Duration = Duration::from_secs(30 * 24 * 3600);
+const SIMULATION_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// What the people say to a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,8 +80,8 @@ impl From<Choice> for Say {
     }
 }
 
-type Decide = dyn Fn(&Gate) -> Option<Say> + Send + Sync;
-type Reply = dyn Fn(&Question) -> Option<Value> + Send + Sync;
+type DecideFn = dyn Fn(&Gate) -> Option<Say> + Send + Sync;
+type ReplyFn = dyn Fn(&Question) -> Option<Value> + Send + Sync;
 
 /// What is simulated.
 #[derive(Clone)]
@@ -90,11 +90,11 @@ pub struct Scenario {
     workflow: String,
     input: Value,
     seed: u64,
-    effects: Effects,
+    effects: SimulatedEffects,
     /// Whoever is not told what to say approves, and looks before saying whether something was
     /// done.
-    decide: Option<Arc<Decide>>,
-    answer: Arc<Reply>,
+    decide: Option<Arc<DecideFn>>,
+    answer: Arc<ReplyFn>,
     /// How often the people resume the run where it stops.
     resumes: u32,
 }
@@ -114,7 +114,7 @@ impl Scenario {
             workflow: workflow.to_owned(),
             input: serde_json::to_value(input).expect("an input is JSON"),
             seed: 1,
-            effects: Effects::default(),
+            effects: SimulatedEffects::default(),
             decide: None,
             answer: Arc::new(|question| {
                 Some(question.options.first().cloned().unwrap_or_else(|| "yes".to_owned()).into())
@@ -132,7 +132,7 @@ impl Scenario {
 
     /// Where the workflow's steps leave their traces.
     #[must_use]
-    pub fn effects(mut self, effects: Effects) -> Self {
+    pub fn effects(mut self, effects: SimulatedEffects) -> Self {
         self.effects = effects;
         self
     }
@@ -161,7 +161,7 @@ impl Scenario {
 
 /// What steps did to the world, which no crash undoes. Each effect is named as its step's key.
 #[derive(Clone, Debug, Default)]
-pub struct Effects(Arc<Mutex<BTreeMap<String, Effect>>>);
+pub struct SimulatedEffects(Arc<Mutex<BTreeMap<String, Effect>>>);
 
 #[derive(Clone, Debug, Default)]
 struct Effect {
@@ -170,7 +170,7 @@ struct Effect {
     gave: Value,
 }
 
-impl Effects {
+impl SimulatedEffects {
     /// It happens once more.
     pub fn happen(&self, key: impl Into<String>) -> Ready<Result<(), Failure>> {
         self.give(key, ())
@@ -207,7 +207,7 @@ impl Effects {
 
 /// How a simulation went.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct SimulationReport {
     /// What the run gave, or failed or stopped with.
     pub outcome: Result<Value, Failure>,
     /// How many commands were written.
@@ -228,7 +228,7 @@ pub struct Report {
 }
 
 /// Simulates a run from its start to its end, with a crash on the way.
-pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
+pub fn simulate(scenario: &Scenario, crash: Crash) -> SimulationReport {
     let world = World::new(scenario.seed);
     let store = Sqlite::in_memory(world.clock()).expect("a database in memory opens");
     let tripwire = Arc::new(Tripwire::new(crash, world.clone()));
@@ -247,7 +247,7 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
         }
     };
     let (appends, effects) = (tripwire.appends(), scenario.effects.counts());
-    Report { outcome, appends, effects, in_flight, kinds, kept, told, head }
+    SimulationReport { outcome, appends, effects, in_flight, kinds, kept, told, head }
 }
 
 /// Simulates without a crash, then with one before and after every single append, and compares. The
@@ -257,7 +257,7 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> Report {
 /// # Panics
 ///
 /// If it is not so; it says where, and with which seed.
-pub fn crash_everywhere(scenario: impl Fn() -> Scenario + Sync) -> Vec<Report> {
+pub fn crash_everywhere(scenario: impl Fn() -> Scenario + Sync) -> Vec<SimulationReport> {
     everywhere(scenario, &[Crash::Before, Crash::After])
 }
 
@@ -266,11 +266,11 @@ pub fn crash_everywhere(scenario: impl Fn() -> Scenario + Sync) -> Vec<Report> {
 /// # Panics
 ///
 /// If the outcome is not always the same, or something happens more often than in calm.
-pub fn untold_everywhere(scenario: impl Fn() -> Scenario + Sync) -> Vec<Report> {
+pub fn untold_everywhere(scenario: impl Fn() -> Scenario + Sync) -> Vec<SimulationReport> {
     everywhere(scenario, &[Crash::Untold])
 }
 
-fn everywhere(scenario: impl Fn() -> Scenario + Sync, crashes: &[fn(u64) -> Crash]) -> Vec<Report> {
+fn everywhere(scenario: impl Fn() -> Scenario + Sync, crashes: &[fn(u64) -> Crash]) -> Vec<SimulationReport> {
     let calm = simulate(&scenario(), Crash::Never);
     assert!(calm.appends > 0, "nothing was simulated");
     let crashes: Vec<Crash> = (1..=calm.appends).flat_map(|n| crashes.iter().map(move |crash| crash(n))).collect();
@@ -287,14 +287,14 @@ fn everywhere(scenario: impl Fn() -> Scenario + Sync, crashes: &[fn(u64) -> Cras
         let shares = crashes.chunks(crashes.len().div_ceil(threads));
         let shares: Vec<_> =
             shares.map(|share| scope.spawn(move || share.iter().map(storm).collect::<Vec<_>>())).collect();
-        let join = |share: std::thread::ScopedJoinHandle<'_, Vec<Report>>| {
+        let join = |share: std::thread::ScopedJoinHandle<'_, Vec<SimulationReport>>| {
             share.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         shares.into_iter().flat_map(join).collect()
     })
 }
 
-fn compare(calm: &Report, stormy: &Report, place: &str) {
+fn compare(calm: &SimulationReport, stormy: &SimulationReport, place: &str) {
     assert_eq!(stormy.outcome, calm.outcome, "{place}");
     assert_eq!(stormy.kept, calm.kept, "{place}");
     for (key, happened) in &stormy.effects {
@@ -325,7 +325,7 @@ fn life(world: &Arc<World>, scenario: &Scenario, store: Sqlite) -> Life {
     let engine: Arc<Mutex<Option<Engine>>> = Arc::default();
     let (host, scenario, known) = (world.clone(), scenario.clone(), engine.clone());
     let main = async move {
-        let settings = Settings { workflows: scenario.workflows.clone(), ..Settings::default() };
+        let settings = EngineSettings { workflows: scenario.workflows.clone(), ..EngineSettings::default() };
         let started = Engine::start(AnyStore::Sqlite(store), settings, Arc::new(host.clone())).await;
         let engine = started.expect("an engine starts on a database in memory");
         *lock(&known) = Some(engine.clone());
@@ -348,7 +348,7 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         title: "simulation".to_owned(),
         session_id: None,
         input: Some(scenario.input.to_string()),
-        limits: folkmoot_core::run::Limits::default(),
+        limits: folkmoot_core::run::RunLimits::default(),
     };
     match engine.start_run(starter.clone().into(), starting).await {
         Ok(_) | Err(Error::OutcomeUnknown | Error::Refused(folkmoot_core::Refusal::RunExists { .. })) => {}
@@ -357,7 +357,7 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
     let mut resumes = scenario.resumes;
     let run = loop {
         let run = engine.wait_for_end(&starter, &id, PEOPLE_LOOK).await?;
-        let stopped = matches!(run.state, State::Stopped { .. });
+        let stopped = matches!(run.state, RunState::Stopped { .. });
         if stopped && resumes > 0 {
             resumes -= 1;
             match engine.resume_run(starter.clone().into(), id.clone()).await {
@@ -370,14 +370,16 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         }
     };
     let outcome = match &run.state {
-        State::Ended(ending) if ending.outcome == Outcome::Completed => {
+        RunState::Ended(ending) if ending.outcome == RunOutcome::Completed => {
             let output = engine.output(&run).await?.unwrap_or_else(|| "null".to_owned());
             Ok(serde_json::from_str(&output).expect("what a run gives is JSON"))
         }
-        State::Ended(ending) if ending.outcome == Outcome::Failed => Err(Failure::new(&ending.code, &ending.reason)),
-        State::Ended(ending) => Err(Failure::new("cancelled", &ending.reason)),
-        State::Stopped { code, message } => Err(Failure::new(code, message)),
-        State::Pending | State::Outside | State::Running { .. } | State::Parked(_) => {
+        RunState::Ended(ending) if ending.outcome == RunOutcome::Failed => {
+            Err(Failure::new(&ending.code, &ending.reason))
+        }
+        RunState::Ended(ending) => Err(Failure::new("cancelled", &ending.reason)),
+        RunState::Stopped { code, message } => Err(Failure::new(code, message)),
+        RunState::Pending | RunState::Outside | RunState::Running { .. } | RunState::Parked(_) => {
             unreachable!("it was waited for until it was over")
         }
     };
@@ -389,7 +391,7 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
     while let Some(run) = runs.pop() {
         kept.extend(kept_by(engine, &run).await?);
         let query = JournalQuery { run, after: None, limit: u32::MAX, key: None, results: false };
-        for Line { entry, .. } in engine.journal(&starter, query).await? {
+        for JournalLine { entry, .. } in engine.journal(&starter, query).await? {
             match (entry.kind, &entry.state) {
                 (_, EntryState::Waiting(Waits::Run(child))) => runs.push(child.clone()),
                 // Where runs that it started have a step of the same name, that which must not
@@ -431,7 +433,7 @@ async fn kept_by(engine: &Engine, run: &RunId) -> Result<Vec<String>, Error> {
 async fn people(engine: Engine, scenario: Scenario) {
     let alice = person("alice", Role::Admin);
     loop {
-        let query = GateQuery { status: Some(folkmoot_core::Status::Pending), limit: 1000, ..GateQuery::default() };
+        let query = GateQuery { status: Some(folkmoot_core::GateStatus::Pending), limit: 1000, ..GateQuery::default() };
         for view in engine.gates(&alice, query).await.map(|page| page.items).unwrap_or_default() {
             let said = match &scenario.decide {
                 Some(decide) => decide(&view.gate),
@@ -442,7 +444,7 @@ async fn people(engine: Engine, scenario: Scenario) {
             // Somebody, or the clock, may have been faster.
             let _ = engine.decide(alice.clone().into(), verdict).await;
         }
-        let status = Some(folkmoot_core::question::Status::Pending);
+        let status = Some(folkmoot_core::question::QuestionStatus::Pending);
         let query = QuestionQuery { status, limit: 1000, ..QuestionQuery::default() };
         for view in engine.questions(&alice, query).await.map(|page| page.items).unwrap_or_default() {
             let Some(answer) = (scenario.answer)(&view.question) else { continue };

@@ -17,10 +17,10 @@ use tokio::sync::oneshot;
 use crate::lock::lock;
 
 #[derive(Debug)]
-pub(crate) struct FairStepLimit(Arc<Mutex<State>>);
+pub(crate) struct FairStepLimit(Arc<Mutex<StepLimitState>>);
 
 #[derive(Debug)]
-struct State {
+struct StepLimitState {
     free: usize,
     /// The runs that have steps waiting, the next first.
     order: VecDeque<RunId>,
@@ -29,11 +29,11 @@ struct State {
 
 /// The right to execute one step; given on when it is dropped.
 #[derive(Debug)]
-pub(crate) struct StepPermit(Option<Arc<Mutex<State>>>);
+pub(crate) struct StepPermit(Option<Arc<Mutex<StepLimitState>>>);
 
 impl FairStepLimit {
     pub(crate) fn new(at_once: usize) -> Self {
-        Self(Arc::new(Mutex::new(State { free: at_once, order: VecDeque::new(), waiting: HashMap::new() })))
+        Self(Arc::new(Mutex::new(StepLimitState { free: at_once, order: VecDeque::new(), waiting: HashMap::new() })))
     }
 
     /// Waits for a permit. It is safe to cancel this: a permit that nobody takes goes to the next
@@ -73,7 +73,7 @@ impl Drop for StepPermit {
     }
 }
 
-impl State {
+impl StepLimitState {
     /// Returns the next waiting step, or counts the permit as free where none waits. Both happen
     /// under one lock: a step that came in between would wait for a permit that is free.
     fn next_or_free(&mut self) -> Option<oneshot::Sender<StepPermit>> {

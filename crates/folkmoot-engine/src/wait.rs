@@ -28,14 +28,14 @@ const READS: usize = 8;
 
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
-    by_stream: Mutex<HashMap<String, Vec<Registration>>>,
+    by_stream: Mutex<HashMap<String, Vec<WaiterRegistration>>>,
     next: AtomicU64,
     /// Those who wait for gates.
     waiting: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct Registration {
+struct WaiterRegistration {
     waiter: u64,
     events: mpsc::UnboundedSender<News>,
 }
@@ -68,16 +68,16 @@ impl Waiters {
     }
 
     /// The events of one stream from now on, until what this returns is dropped.
-    pub(crate) fn listen(&self, stream: &str) -> Listening<'_> {
+    pub(crate) fn listen(&self, stream: &str) -> StreamListener<'_> {
         let (sender, events) = mpsc::unbounded_channel();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.register(number, stream, &sender);
-        Listening { waiters: self, number, stream: stream.to_owned(), events }
+        StreamListener { waiters: self, number, stream: stream.to_owned(), events }
     }
 
     fn register(&self, waiter: u64, stream: &str, events: &mpsc::UnboundedSender<News>) {
         let mut by_stream = lock(&self.by_stream);
-        let registration = Registration { waiter, events: events.clone() };
+        let registration = WaiterRegistration { waiter, events: events.clone() };
         by_stream.entry(stream.to_owned()).or_default().push(registration);
     }
 
@@ -93,14 +93,14 @@ impl Waiters {
 }
 
 /// Somebody who listens to one stream.
-pub(crate) struct Listening<'a> {
+pub(crate) struct StreamListener<'a> {
     waiters: &'a Waiters,
     number: u64,
     stream: String,
     events: mpsc::UnboundedReceiver<News>,
 }
 
-impl Listening<'_> {
+impl StreamListener<'_> {
     /// The next event; `None` where what is waited for must be read again. Cancelling this loses
     /// nothing.
     pub(crate) async fn next(&mut self) -> Option<Arc<Event>> {
@@ -111,7 +111,7 @@ impl Listening<'_> {
     }
 }
 
-impl Drop for Listening<'_> {
+impl Drop for StreamListener<'_> {
     fn drop(&mut self) {
         self.waiters.deregister(self.number, &self.stream);
     }
@@ -119,10 +119,10 @@ impl Drop for Listening<'_> {
 
 /// Somebody who waits for gates. Dropping it ends the waiting, and no trace remains.
 #[derive(Debug)]
-pub struct Waiter(Waiting<Reads>);
+pub struct Waiter(GateWaiter<Reads>);
 
 /// Where a waiter registers, and reads what it waits for.
-trait Source {
+trait WaitSource {
     fn waiters(&self) -> &Waiters;
 
     fn gate_cache(&self) -> &GateCache;
@@ -141,7 +141,7 @@ struct Reads {
     principal: Principal,
 }
 
-impl Source for Reads {
+impl WaitSource for Reads {
     fn waiters(&self) -> &Waiters {
         &self.engine.0.waiters
     }
@@ -182,7 +182,7 @@ impl Engine {
     /// Begins to wait for these gates, all of which must be there.
     pub async fn waiter(&self, principal: &Principal, ids: impl IntoIterator<Item = GateId>) -> Result<Waiter, Error> {
         let reads = Reads { engine: self.clone(), principal: principal.clone() };
-        Ok(Waiter(Waiting::begin(reads, ids).await?))
+        Ok(Waiter(GateWaiter::begin(reads, ids).await?))
     }
 }
 
@@ -200,7 +200,7 @@ impl Waiter {
 }
 
 #[derive(Debug)]
-struct Waiting<S: Source> {
+struct GateWaiter<S: WaitSource> {
     source: S,
     number: u64,
     ids: HashSet<GateId>,
@@ -209,7 +209,7 @@ struct Waiting<S: Source> {
     events: mpsc::UnboundedReceiver<News>,
 }
 
-impl<S: Source> Waiting<S> {
+impl<S: WaitSource> GateWaiter<S> {
     async fn begin(source: S, ids: impl IntoIterator<Item = GateId>) -> Result<Self, Error> {
         let (sender, events) = mpsc::unbounded_channel();
         let mut waiting = Self {
@@ -289,7 +289,7 @@ impl<S: Source> Waiting<S> {
     }
 }
 
-impl<S: Source> Drop for Waiting<S> {
+impl<S: WaitSource> Drop for GateWaiter<S> {
     fn drop(&mut self) {
         self.source.waiters().waiting.fetch_sub(1, Ordering::Relaxed);
         self.ids.iter().for_each(|id| self.source.waiters().deregister(self.number, id.as_str()));

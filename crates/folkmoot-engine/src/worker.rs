@@ -26,11 +26,11 @@ use futures_util::future::join_all;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-pub use replay::{Replay, Replayed};
+pub use replay::{ReplayReport, Replayed};
 
 use crate::{
     Engine, Workflows,
-    ctx::{PassEnd, SPINS, Watch},
+    ctx::{PassEnd, PassWatch, SPINS},
     lock::lock,
     step_limit::FairStepLimit,
 };
@@ -45,7 +45,7 @@ const POLL_MAX: Duration = Duration::from_secs(10);
 
 /// How much a node works at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct WorkerSettings {
     /// Runs that it has taken and that do not wait.
     pub runs_at_once: usize,
     /// Steps in flight, of all runs.
@@ -57,7 +57,7 @@ pub struct Work {
     pub begins_after: Duration,
 }
 
-impl Default for Work {
+impl Default for WorkerSettings {
     fn default() -> Self {
         Self { runs_at_once: 1024, steps_at_once: 256, lease: Duration::from_secs(9), begins_after: Duration::ZERO }
     }
@@ -89,11 +89,11 @@ struct Active {
     epoch: u64,
     run: Run,
     gone: CancellationToken,
-    watch: Arc<Watch>,
+    watch: Arc<PassWatch>,
 }
 
 impl Worker {
-    pub(crate) fn new(node: Name, workflows: Workflows, work: &Work) -> Self {
+    pub(crate) fn new(node: Name, workflows: Workflows, work: &WorkerSettings) -> Self {
         Self {
             node,
             names: workflows.names().cloned().collect(),
@@ -462,7 +462,7 @@ struct Attended {
     run: RunId,
     epoch: u64,
     gone: CancellationToken,
-    watch: Arc<Watch>,
+    watch: Arc<PassWatch>,
     slot: Option<OwnedSemaphorePermit>,
     ended: bool,
 }
@@ -471,7 +471,7 @@ impl Engine {
     fn attend(&self, run: &Run, slot: OwnedSemaphorePermit) -> Attended {
         let (id, epoch, gone) = (run.start.id.clone(), run.epoch, CancellationToken::new());
         let now = self.now();
-        let watch = Watch::until(now.plus(run.start.limits.time_left(run, now)));
+        let watch = PassWatch::until(now.plus(run.start.limits.time_left(run, now)));
         let active = Active { epoch, run: run.clone(), gone: gone.clone(), watch: watch.clone() };
         if let Some(old) = lock(&self.worker().active).insert(id.clone(), active) {
             old.gone.cancel();

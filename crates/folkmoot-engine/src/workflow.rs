@@ -84,12 +84,12 @@ impl Failure {
 }
 
 /// What a workflow's function becomes: JSON in, JSON out.
-type Execution = Pin<Box<dyn Future<Output = Result<String, Failure>> + Send>>;
-type Code = dyn Fn(Ctx, Option<String>) -> Execution + Send + Sync;
+type WorkflowFuture = Pin<Box<dyn Future<Output = Result<String, Failure>> + Send>>;
+type WorkflowFn = dyn Fn(Ctx, Option<String>) -> WorkflowFuture + Send + Sync;
 
 /// The workflows that a node can execute.
 #[derive(Clone, Default)]
-pub struct Workflows(BTreeMap<WorkflowName, Arc<Code>>);
+pub struct Workflows(BTreeMap<WorkflowName, Arc<WorkflowFn>>);
 
 impl fmt::Debug for Workflows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -118,7 +118,7 @@ impl Workflows {
     {
         let name: WorkflowName = name.parse().unwrap_or_else(|error| panic!("{error}"));
         let workflow = Arc::new(workflow);
-        let code = move |ctx, input: Option<String>| -> Execution {
+        let code = move |ctx, input: Option<String>| -> WorkflowFuture {
             let workflow = workflow.clone();
             Box::pin(async move {
                 let given = serde_json::from_str(input.as_deref().unwrap_or("null"))
@@ -147,7 +147,7 @@ impl Workflows {
         self.0.contains_key(name)
     }
 
-    pub(crate) fn execute(&self, name: &WorkflowName, ctx: Ctx, input: Option<String>) -> Option<Execution> {
+    pub(crate) fn execute(&self, name: &WorkflowName, ctx: Ctx, input: Option<String>) -> Option<WorkflowFuture> {
         Some(self.0.get(name)?(ctx, input))
     }
 }

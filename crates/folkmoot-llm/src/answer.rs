@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, Request};
+use crate::{ModelFailure, ModelRequest};
 
 /// A complete answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answer {
+pub struct ModelAnswer {
     /// What it said.
     pub text: String,
     /// Why it ended.
     pub finish: Finish,
     /// What it counted.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Who answered: the provider's name in the configuration.
     pub provider: String,
     /// The model that was asked.
@@ -31,17 +31,17 @@ pub struct Answer {
     pub sent: String,
     /// The attempts before this one that failed, also those at other providers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failed: Vec<Attempt>,
+    pub failed: Vec<FailedAttempt>,
 }
 
 /// An attempt that gave nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Attempt {
+pub struct FailedAttempt {
     /// Which model was asked.
     pub model: String,
     /// What came of it.
-    pub failure: Failure,
+    pub failure: ModelFailure,
 }
 
 /// Why an answer ended.
@@ -57,7 +57,7 @@ pub enum Finish {
 /// Tokens, as the vendor counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Usage {
+pub struct TokenUsage {
     /// What was read, all of it.
     pub input_tokens: u64,
     /// How much of that came from the vendor's cache.
@@ -70,9 +70,9 @@ pub struct Usage {
     pub estimated: bool,
 }
 
-impl Usage {
+impl TokenUsage {
     /// What a call probably took, from the bytes: four of them to a token, as in most English.
-    pub fn estimate(request: &Request, answer_bytes: usize) -> Self {
+    pub fn estimate(request: &ModelRequest, answer_bytes: usize) -> Self {
         Self {
             input_tokens: tokens(request.bytes(), 4),
             cached_tokens: 0,
@@ -83,7 +83,7 @@ impl Usage {
 
     /// What a call can take, for all that is known before it: text of short words or of other
     /// scripts takes more tokens.
-    pub fn at_most(request: &Request) -> Self {
+    pub fn at_most(request: &ModelRequest) -> Self {
         let input_tokens = tokens(request.bytes(), 2);
         Self { input_tokens, cached_tokens: 0, output_tokens: request.max_tokens.into(), estimated: true }
     }

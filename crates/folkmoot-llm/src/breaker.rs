@@ -22,11 +22,11 @@ mod tests;
 pub(crate) struct Breaker {
     failures_max: u32,
     rest: Duration,
-    state: Mutex<State>,
+    state: Mutex<BreakerState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BreakerState {
     failures: u32,
     open_until: Option<Instant>,
     /// Somebody tries whether it works again.
@@ -40,9 +40,11 @@ impl Breaker {
     }
 
     /// A pass for one call, or how long until one may try.
-    pub(crate) fn pass(&self) -> Result<Pass<'_>, Duration> {
+    pub(crate) fn pass(&self) -> Result<BreakerPermit<'_>, Duration> {
         let mut state = self.state();
-        let Some(until) = state.open_until else { return Ok(Pass { breaker: self, trying: false, told: false }) };
+        let Some(until) = state.open_until else {
+            return Ok(BreakerPermit { breaker: self, trying: false, told: false });
+        };
         let left = until.saturating_duration_since(Instant::now());
         if !left.is_zero() {
             return Err(left);
@@ -52,10 +54,10 @@ impl Breaker {
             return Err(Duration::from_secs(1));
         }
         state.trying = true;
-        Ok(Pass { breaker: self, trying: true, told: false })
+        Ok(BreakerPermit { breaker: self, trying: true, told: false })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BreakerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -63,16 +65,16 @@ impl Breaker {
 /// One call that was let through. It tells how it went; if it is dropped untold, nothing was
 /// learnt.
 #[derive(Debug)]
-pub(crate) struct Pass<'a> {
+pub(crate) struct BreakerPermit<'a> {
     breaker: &'a Breaker,
     trying: bool,
     told: bool,
 }
 
-impl Pass<'_> {
+impl BreakerPermit<'_> {
     /// The provider answered, if only to say no.
     pub(crate) fn answered(mut self) {
-        *self.breaker.state() = State::default();
+        *self.breaker.state() = BreakerState::default();
         self.told = true;
     }
 
@@ -89,7 +91,7 @@ impl Pass<'_> {
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for BreakerPermit<'_> {
     fn drop(&mut self) {
         if self.trying && !self.told {
             self.breaker.state().trying = false;

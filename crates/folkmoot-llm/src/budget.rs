@@ -8,7 +8,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use crate::{Answer, Failure, FailureKind, Hear, Model, Request, Usage, price::Price};
+use crate::{FailureKind, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, TokenUsage, price::Price};
 
 #[cfg(test)]
 mod tests;
@@ -34,18 +34,18 @@ pub struct Spent {
 
 impl Spent {
     /// What an answer took. Where the vendor does not say what it cost, that is reckoned.
-    pub fn of(answer: &Answer, price: Option<Price>) -> Self {
+    pub fn of(answer: &ModelAnswer, price: Option<Price>) -> Self {
         let usd_micros = answer.cost_usd_micros.or(price.map(|price| price.cost(&answer.usage)));
         Self { tokens: answer.usage.total(), usd_micros: usd_micros.unwrap_or_default() }
     }
 
     /// What a call took that was given up before anything was heard: what was sent has been read,
     /// for all anybody knows.
-    pub fn given_up(request: &Request, price: Option<Price>) -> Self {
-        Self::by(&Usage::estimate(request, 0), price)
+    pub fn given_up(request: &ModelRequest, price: Option<Price>) -> Self {
+        Self::by(&TokenUsage::estimate(request, 0), price)
     }
 
-    fn by(usage: &Usage, price: Option<Price>) -> Self {
+    fn by(usage: &TokenUsage, price: Option<Price>) -> Self {
         Self { tokens: usage.total(), usd_micros: price.map_or(0, |price| price.cost(usage)) }
     }
 
@@ -197,25 +197,30 @@ pub struct Budgeted {
 }
 
 impl Model for Budgeted {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         Box::pin(async move {
             if self.price.is_none() && self.purse.budget.usd_micros.is_some() {
                 let detail =
                     "there is a budget in money, and the model has no price: add it under [models] in folkmoot.toml";
-                return Err(Failure::new("budget", FailureKind::Misconfigured, detail));
+                return Err(ModelFailure::new("budget", FailureKind::Misconfigured, detail));
             }
-            let most = Usage::at_most(request);
+            let most = TokenUsage::at_most(request);
             let reservation = self
                 .purse
                 .reserve(self.spent(&most))
-                .map_err(|detail| Failure::new("budget", FailureKind::BudgetExceeded, detail))?;
-            let mut listening = Listening { hear, bytes: 0, reservation: Some(reservation), budgeted: self, request };
+                .map_err(|detail| ModelFailure::new("budget", FailureKind::BudgetExceeded, detail))?;
+            let mut listening =
+                BudgetedHear { hear, bytes: 0, reservation: Some(reservation), budgeted: self, request };
             let answer = self.model.ask(request, &mut listening).await;
             let (spent, answer) = match answer {
                 Ok(answer) => (Spent::of(&answer, self.price), Ok(answer)),
                 Err(failure) => {
                     let spent = listening.heard();
-                    (spent, Err(Failure { spent, ..failure }))
+                    (spent, Err(ModelFailure { spent, ..failure }))
                 }
             };
             listening.settle(spent);
@@ -225,26 +230,26 @@ impl Model for Budgeted {
 }
 
 impl Budgeted {
-    fn spent(&self, usage: &Usage) -> Spent {
+    fn spent(&self, usage: &TokenUsage) -> Spent {
         Spent::by(usage, self.price)
     }
 }
 
 /// Counts what was heard: a vendor charges for it, also when the call fails afterwards or is given
 /// up.
-struct Listening<'a> {
+struct BudgetedHear<'a> {
     hear: &'a mut dyn Hear,
     bytes: usize,
     reservation: Option<Reservation>,
     budgeted: &'a Budgeted,
-    request: &'a Request,
+    request: &'a ModelRequest,
 }
 
-impl Listening<'_> {
+impl BudgetedHear<'_> {
     fn heard(&self) -> Spent {
         match self.bytes {
             0 => Spent::default(),
-            bytes => self.budgeted.spent(&Usage::estimate(self.request, bytes)),
+            bytes => self.budgeted.spent(&TokenUsage::estimate(self.request, bytes)),
         }
     }
 
@@ -255,7 +260,7 @@ impl Listening<'_> {
     }
 }
 
-impl Hear for Listening<'_> {
+impl Hear for BudgetedHear<'_> {
     fn piece(&mut self, text: &str) {
         self.bytes += text.len();
         self.hear.piece(text);
@@ -265,15 +270,15 @@ impl Hear for Listening<'_> {
         self.hear.again();
     }
 
-    fn waiting(&mut self, failure: &Failure, wait: Duration) {
+    fn waiting(&mut self, failure: &ModelFailure, wait: Duration) {
         self.hear.waiting(failure, wait);
     }
 }
 
-impl Drop for Listening<'_> {
+impl Drop for BudgetedHear<'_> {
     /// The call was given up while it was in flight, and what was sent has been read, for all
     /// anybody knows.
     fn drop(&mut self) {
-        self.settle(self.budgeted.spent(&Usage::estimate(self.request, self.bytes)));
+        self.settle(self.budgeted.spent(&TokenUsage::estimate(self.request, self.bytes)));
     }
 }

@@ -4,36 +4,40 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::{Answer, Attempt, Failure, Hear, Model, Request};
+use crate::{FailedAttempt, Hear, Model, ModelAnswer, ModelFailure, ModelRequest};
 
 #[cfg(test)]
 mod tests;
 
 /// Models in the order in which they are asked.
 #[derive(Debug)]
-pub struct Chain {
-    first: Link,
-    fallbacks: Vec<Link>,
+pub struct FallbackChain {
+    first: FallbackModel,
+    fallbacks: Vec<FallbackModel>,
 }
 
 /// One of them.
 #[derive(Clone, Debug)]
-pub struct Link {
+pub struct FallbackModel {
     /// What it is called, for the record.
     pub name: String,
     /// Who is asked.
     pub model: Arc<dyn Model>,
 }
 
-impl Chain {
+impl FallbackChain {
     /// A first choice and its fall-backs.
-    pub fn new(first: Link, fallbacks: Vec<Link>) -> Self {
+    pub fn new(first: FallbackModel, fallbacks: Vec<FallbackModel>) -> Self {
         Self { first, fallbacks }
     }
 }
 
-impl Model for Chain {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+impl Model for FallbackChain {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         Box::pin(async move {
             let mut failed = Vec::new();
             let mut link = &self.first;
@@ -50,7 +54,7 @@ impl Model for Chain {
                     return Err(all_failed(failed, failure));
                 };
                 tracing::warn!(from = link.name, to = next.name, %failure, "a model failed, and the next is asked");
-                failed.push(Attempt { model: link.name.clone(), failure });
+                failed.push(FailedAttempt { model: link.name.clone(), failure });
                 hear.again();
                 link = next;
             }
@@ -60,10 +64,10 @@ impl Model for Chain {
 }
 
 /// The last failure, with what came before it.
-fn all_failed(before: Vec<Attempt>, last: Failure) -> Failure {
+fn all_failed(before: Vec<FailedAttempt>, last: ModelFailure) -> ModelFailure {
     let mut detail = last.detail;
-    for Attempt { failure, .. } in before.iter().rev() {
+    for FailedAttempt { failure, .. } in before.iter().rev() {
         detail.push_str(&format!("; before it, {failure}"));
     }
-    Failure { detail, ..last }
+    ModelFailure { detail, ..last }
 }

@@ -4,7 +4,8 @@
 //! [`structured`](crate::structured) asks for them again instead.
 
 use crate::{
-    Answer, Context, Failure, FailureKind, Finish, Hear, Message, Model, Prompts, Request, Speaker, Usage, rehearsal,
+    FailureKind, Finish, Hear, Message, Model, ModelAnswer, ModelFailure, ModelRequest, PromptContext, Prompts,
+    Speaker, TokenUsage, rehearsal,
 };
 
 #[cfg(test)]
@@ -19,16 +20,21 @@ const OVERLAP_BYTES_MAX: usize = 400;
 const OVERLAP_BYTES_MIN: usize = 16;
 
 /// Whether the rest of an answer can be asked for. The rehearsal would begin anew.
-pub fn can_go_on(request: &Request, answer: &Answer) -> bool {
+pub fn can_go_on(request: &ModelRequest, answer: &ModelAnswer) -> bool {
     answer.finish == Finish::Length && request.schema.is_none() && answer.provider != rehearsal::NAME
 }
 
 /// The same conversation, asking for the rest of an answer. `time` counts from 1; each is a call of
 /// its own.
-pub fn rest(prompts: &Prompts, request: &Request, so_far: &Answer, time: u32) -> Result<Request, Failure> {
+pub fn rest(
+    prompts: &Prompts,
+    request: &ModelRequest,
+    so_far: &ModelAnswer,
+    time: u32,
+) -> Result<ModelRequest, ModelFailure> {
     let text = prompts
-        .render("parts/rest.md", &Context::new())
-        .map_err(|error| Failure::new("request", FailureKind::Misconfigured, error.to_string()))?;
+        .render("parts/rest.md", &PromptContext::new())
+        .map_err(|error| ModelFailure::new("request", FailureKind::Misconfigured, error.to_string()))?;
     let mut rest = request.clone();
     rest.idempotency_key = request.idempotency_key.as_ref().map(|key| format!("{key}-rest-{time}"));
     rest.messages.push(Message { speaker: Speaker::Assistant, text: so_far.text.clone() });
@@ -37,9 +43,9 @@ pub fn rest(prompts: &Prompts, request: &Request, so_far: &Answer, time: u32) ->
 }
 
 /// Both as one answer, which took what both took.
-pub fn join(so_far: Answer, mut rest: Answer) -> Answer {
+pub fn join(so_far: ModelAnswer, mut rest: ModelAnswer) -> ModelAnswer {
     let (one, two) = (so_far.usage, rest.usage);
-    let usage = Usage {
+    let usage = TokenUsage {
         input_tokens: one.input_tokens.saturating_add(two.input_tokens),
         cached_tokens: one.cached_tokens.saturating_add(two.cached_tokens),
         output_tokens: one.output_tokens.saturating_add(two.output_tokens),
@@ -49,7 +55,7 @@ pub fn join(so_far: Answer, mut rest: Answer) -> Answer {
     let text = format!("{}{new}", so_far.text);
     let mut failed = so_far.failed;
     failed.append(&mut rest.failed);
-    Answer {
+    ModelAnswer {
         text,
         usage,
         latency_ms: so_far.latency_ms.saturating_add(rest.latency_ms),
@@ -71,9 +77,9 @@ fn overlap(so_far: &str, rest: &str) -> usize {
 pub async fn ask(
     model: &dyn Model,
     prompts: &Prompts,
-    request: &Request,
+    request: &ModelRequest,
     hear: &mut dyn Hear,
-) -> Result<Answer, Failure> {
+) -> Result<ModelAnswer, ModelFailure> {
     let mut answer = model.ask(request, hear).await?;
     for time in 1..=CONTINUATIONS_MAX {
         if !can_go_on(request, &answer) {

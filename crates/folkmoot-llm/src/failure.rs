@@ -10,7 +10,7 @@ use crate::budget::Spent;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{provider}: {detail}")]
 #[serde(deny_unknown_fields)]
-pub struct Failure {
+pub struct ModelFailure {
     /// Whose failure it is: the provider's name in the configuration.
     pub provider: String,
     /// What sort of failure.
@@ -97,7 +97,7 @@ impl FailureKind {
     }
 }
 
-impl Failure {
+impl ModelFailure {
     /// A failure of `provider`.
     pub fn new(provider: impl Into<String>, kind: FailureKind, detail: impl Into<String>) -> Self {
         Self { provider: provider.into(), kind, detail: detail.into(), retry_after_ms: None, spent: Spent::default() }

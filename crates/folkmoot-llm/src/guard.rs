@@ -11,8 +11,8 @@ use tokio::{
 };
 
 use crate::{
-    Answer, Attempt, Failure, FailureKind, Hear, Model, Request,
-    breaker::{Breaker, Pass},
+    FailedAttempt, FailureKind, Hear, Model, ModelAnswer, ModelFailure, ModelRequest,
+    breaker::{Breaker, BreakerPermit},
     price::Price,
 };
 
@@ -24,7 +24,7 @@ const TOTAL_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// How much is put up with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// How often a call is tried at most, the first time included.
     pub attempts: u32,
     /// How long it waits before the second attempt; before each one after that twice as long, with
@@ -43,7 +43,7 @@ pub struct Patience {
     pub rest: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             attempts: 4,
@@ -61,14 +61,14 @@ impl Default for Patience {
 #[derive(Debug)]
 pub struct Guard {
     provider: String,
-    patience: Patience,
+    patience: RetryPolicy,
     places: Semaphore,
     breaker: Breaker,
 }
 
 impl Guard {
     /// A guard for the provider of this name.
-    pub fn new(provider: &str, patience: Patience) -> Arc<Self> {
+    pub fn new(provider: &str, patience: RetryPolicy) -> Arc<Self> {
         Arc::new(Self {
             provider: provider.to_owned(),
             places: Semaphore::new(patience.concurrency.min(Semaphore::MAX_PERMITS)),
@@ -77,8 +77,8 @@ impl Guard {
         })
     }
 
-    fn failure(&self, kind: FailureKind, detail: String) -> Failure {
-        Failure::new(&self.provider, kind, detail)
+    fn failure(&self, kind: FailureKind, detail: String) -> ModelFailure {
+        ModelFailure::new(&self.provider, kind, detail)
     }
 }
 
@@ -96,7 +96,11 @@ pub struct Guarded {
 }
 
 impl Model for Guarded {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         Box::pin(async move {
             let patience = &self.guard.patience;
             let until = Instant::now() + patience.total.min(TOTAL_MAX);
@@ -124,7 +128,7 @@ impl Model for Guarded {
                     hear.again();
                 }
                 hear.waiting(&failure, wait);
-                failed.push(Attempt { model: self.name.clone(), failure });
+                failed.push(FailedAttempt { model: self.name.clone(), failure });
                 sleep(wait).await;
             }
         })
@@ -133,7 +137,12 @@ impl Model for Guarded {
 
 impl Guarded {
     /// One attempt, and whether anything of its answer was heard.
-    async fn attempt(&self, request: &Request, hear: &mut dyn Hear, until: Instant) -> Result<Answer, (Failure, bool)> {
+    async fn attempt(
+        &self,
+        request: &ModelRequest,
+        hear: &mut dyn Hear,
+        until: Instant,
+    ) -> Result<ModelAnswer, (ModelFailure, bool)> {
         let guard = &self.guard;
         let place = timeout_at(until, guard.places.acquire()).await;
         let Ok(Ok(_place)) = place else {
@@ -161,18 +170,18 @@ impl Guarded {
     }
 
     /// A failure that says how much was put up with.
-    fn given_up(&self, failure: Failure, attempts: usize) -> Failure {
+    fn given_up(&self, failure: ModelFailure, attempts: usize) -> ModelFailure {
         let wanted = failure.retry_after_ms.map(Duration::from_millis);
         let detail = match wanted.filter(|wanted| *wanted > self.guard.patience.backoff_max) {
             Some(wanted) => format!("{}; it wants to be left alone for {} s", failure.detail, wanted.as_secs()),
             None if attempts > 1 => format!("{} (tried {attempts} times)", failure.detail),
             None => failure.detail,
         };
-        Failure { detail, ..failure }
+        ModelFailure { detail, ..failure }
     }
 
     /// How long to wait before another attempt, where one is worth it.
-    fn again_after(&self, failure: &Failure, backoff: Duration, until: Instant) -> Option<Duration> {
+    fn again_after(&self, failure: &ModelFailure, backoff: Duration, until: Instant) -> Option<Duration> {
         let wait = match failure.retry_after_ms.map(Duration::from_millis) {
             Some(demanded) if demanded > self.guard.patience.backoff_max => return None,
             Some(demanded) => demanded.max(backoff),
@@ -184,7 +193,7 @@ impl Guarded {
 
 /// What an answer tells about the provider's health. A refusal is a healthy answer; being told to
 /// slow down is one too.
-fn tell(pass: Pass<'_>, answer: &Result<Answer, Failure>) {
+fn tell(pass: BreakerPermit<'_>, answer: &Result<ModelAnswer, ModelFailure>) {
     use FailureKind::*;
     match answer.as_ref().map_err(|failure| failure.kind) {
         Err(Unreachable | TimedOut | Unavailable | Truncated | Malformed | Empty | TooLarge) => pass.failed(),
@@ -194,7 +203,7 @@ fn tell(pass: Pass<'_>, answer: &Result<Answer, Failure>) {
     }
 }
 
-fn count(provider: &str, answer: &Result<Answer, Failure>) {
+fn count(provider: &str, answer: &Result<ModelAnswer, ModelFailure>) {
     let outcome = answer.as_ref().map_or_else(|failure| failure.kind.word(), |_| "answered");
     metrics::counter!("folkmoot_model_calls_total", "provider" => provider.to_owned(), "outcome" => outcome)
         .increment(1);
@@ -223,7 +232,7 @@ impl Hear for Noticing<'_> {
         self.hear.again();
     }
 
-    fn waiting(&mut self, failure: &Failure, wait: Duration) {
+    fn waiting(&mut self, failure: &ModelFailure, wait: Duration) {
         self.hear.waiting(failure, wait);
     }
 }

@@ -1,12 +1,13 @@
 //! One trait to call a model, and the vendors behind it.
 //!
-//! A [`Model`] takes one [`Request`] and gives one [`Answer`], told piece by piece to whoever
-//! [hears](Hear) it. What a model says is data: it is never evaluated here, and what cannot be read
-//! is a [`Failure`], never an answer. No request, failure or record holds a key.
+//! A [`Model`] takes one [`ModelRequest`] and gives one [`ModelAnswer`], told piece by piece to
+//! whoever [hears](Hear) it. What a model says is data: it is never evaluated here, and what cannot
+//! be read is a [`ModelFailure`], never an answer. No request, failure or record holds a key.
 //!
 //! ```text
-//! Recorded ─▶ Budgeted ─▶ Chain ─┬▶ Guarded (places, breaker, retries) ─▶ a vendor, or a command
-//!                                └▶ Guarded … (fall-backs)
+//! RecordedModel ─▶ Budgeted ─▶ FallbackChain ─┬▶ Guarded (slots, breaker, retries) ─▶ a vendor,
+//!                                             │                                    or a command
+//!                                             └▶ Guarded … (fall-backs)
 //! ```
 //!
 //! [`Replay`] and [`Rehearsal`] need no network, and answer in place of all of it.
@@ -32,13 +33,13 @@ mod scripted;
 pub mod settings;
 pub mod structured;
 
-pub use answer::{Answer, Attempt, Finish, Usage};
-pub use failure::{Failure, FailureKind};
+pub use answer::{FailedAttempt, Finish, ModelAnswer, TokenUsage};
+pub use failure::{FailureKind, ModelFailure};
 pub use folkmoot_outbound as outbound;
 pub use model::{Embedder, Hear, Model};
 pub use models::Models;
-pub use prompt::{Context, PromptError, Prompts};
-pub use record::{Recorded, Recording};
+pub use prompt::{PromptContext, PromptError, Prompts};
+pub use record::{ModelCallRecord, RecordedModel};
 pub use rehearsal::Rehearsal;
 pub use replay::Replay;
-pub use request::{Cue, Message, Request, Schema, Speaker};
+pub use request::{Cue, Message, ModelRequest, Schema, Speaker};

@@ -4,13 +4,17 @@ use std::{fmt::Debug, time::Duration};
 
 use futures_util::future::BoxFuture;
 
-use crate::{Answer, Failure, Request};
+use crate::{ModelAnswer, ModelFailure, ModelRequest};
 
 /// Something that answers. Dropping the future ends the call, as far as the vendor lets it.
 pub trait Model: Debug + Send + Sync {
     /// Asks, and tells `hear` each piece of the answer as it comes. What was heard before a failure
     /// is no answer.
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>>;
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>>;
 }
 
 /// Somebody who listens to an answer while it is given.
@@ -23,7 +27,7 @@ pub trait Hear: Send {
     fn again(&mut self) {}
 
     /// An attempt has failed, and the next is made after a while.
-    fn waiting(&mut self, _failure: &Failure, _wait: Duration) {}
+    fn waiting(&mut self, _failure: &ModelFailure, _wait: Duration) {}
 }
 
 /// Nobody listens; the answer is read when it is complete.
@@ -40,5 +44,5 @@ impl<F: FnMut(&str) + Send> Hear for F {
 /// Something that turns texts into vectors whose closeness is closeness of meaning.
 pub trait Embedder: Debug + Send + Sync {
     /// One vector for each text, in order, all of one length.
-    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, Failure>>;
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ModelFailure>>;
 }

@@ -11,26 +11,26 @@ use std::{
 use folkmoot_outbound::Secret;
 
 use crate::{
-    Embedder, Failure, FailureKind, Model, Rehearsal, Replay,
+    Embedder, FailureKind, Model, ModelFailure, Rehearsal, Replay,
     budget::Budget,
-    chain::{Chain, Link},
+    chain::{FallbackChain, FallbackModel},
     guard::{Guard, Guarded},
     price::Price,
     provider::{Anthropic, Endpoint, Gemini, Ollama, OpenAi},
     request::MAX_TOKENS,
-    settings::{Kind, Provider, Settings},
+    settings::{ModelSettings, ProviderKind, ProviderSettings},
 };
 
 #[cfg(test)]
 mod tests;
 
 /// Makes the model of a `command`. Only folkmoot-tools starts processes, so it is given from there.
-pub type MakeCommand = fn(&str, &Provider) -> Result<Arc<dyn Model>, Failure>;
+pub type MakeCommand = fn(&str, &ProviderSettings) -> Result<Arc<dyn Model>, ModelFailure>;
 
 /// Who can be asked.
 pub struct Models {
-    settings: Settings,
-    providers: BTreeMap<String, Known>,
+    settings: ModelSettings,
+    providers: BTreeMap<String, ConfiguredProvider>,
     variables: BTreeMap<String, String>,
     make_command: MakeCommand,
     /// Whose environment it is, where a key is missing.
@@ -68,16 +68,16 @@ impl Whose {
 }
 
 #[derive(Debug)]
-struct Known {
-    provider: Provider,
+struct ConfiguredProvider {
+    provider: ProviderSettings,
     guard: Arc<Guard>,
     /// Where it was heard of.
-    origin: Origin,
+    origin: ProviderOrigin,
 }
 
 /// Where a provider was heard of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ProviderOrigin {
     /// The configuration.
     Configured,
     /// A key in the environment.
@@ -90,7 +90,7 @@ pub enum Origin {
 
 /// Whom to ask, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct ProviderChoice {
     /// The provider.
     pub provider: String,
     /// Which of its models, where that is known.
@@ -106,7 +106,7 @@ pub struct Choice {
 
 /// A model server on this machine that nobody has named. It is asked only when somebody says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listening {
+pub struct LocalModelServer {
     /// The provider.
     pub provider: String,
     /// The model that it has.
@@ -117,13 +117,13 @@ pub struct Listening {
 
 /// One provider, as `folkmoot doctor` lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ProviderInfo {
     /// Its name.
     pub name: String,
     /// How it is spoken to.
-    pub kind: Kind,
+    pub kind: ProviderKind,
     /// Where it was heard of.
-    pub origin: Origin,
+    pub origin: ProviderOrigin,
     /// What it would be asked for, where that is known.
     pub model: Option<String>,
     /// Where it is.
@@ -133,15 +133,15 @@ pub struct Listed {
 }
 
 /// How long a server on this machine may take to say that it is there.
-const LOCAL_PATIENCE: Duration = Duration::from_millis(500);
+const LOCAL_PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long a connection to a provider may take that is only listed.
-const REACH_PATIENCE: Duration = Duration::from_secs(3);
+const REACH_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Somebody who can be asked with nothing but a key in the environment.
 struct Vendor {
     name: &'static str,
-    kind: Kind,
+    kind: ProviderKind,
     key: &'static str,
     base_url: &'static str,
     /// What is asked where nobody names a model.
@@ -152,21 +152,21 @@ struct Vendor {
 const VENDORS: [Vendor; 3] = [
     Vendor {
         name: "openai",
-        kind: Kind::OpenAi,
+        kind: ProviderKind::OpenAi,
         key: "OPENAI_API_KEY",
         base_url: "OPENAI_BASE_URL",
         model: "gpt-5-mini",
     },
     Vendor {
         name: "anthropic",
-        kind: Kind::Anthropic,
+        kind: ProviderKind::Anthropic,
         key: "ANTHROPIC_API_KEY",
         base_url: "ANTHROPIC_BASE_URL",
         model: "claude-sonnet-4-5",
     },
     Vendor {
         name: "gemini",
-        kind: Kind::Gemini,
+        kind: ProviderKind::Gemini,
         key: "GEMINI_API_KEY",
         base_url: "GEMINI_BASE_URL",
         model: "gemini-2.5-flash",
@@ -175,19 +175,24 @@ const VENDORS: [Vendor; 3] = [
 
 impl Vendor {
     /// The provider that the environment makes of it, if its key is there.
-    fn with_a_key(&self, variables: &BTreeMap<String, String>) -> Option<Provider> {
+    fn with_a_key(&self, variables: &BTreeMap<String, String>) -> Option<ProviderSettings> {
         let base_url = variables.get(self.base_url).cloned();
         // What another server calls its models nobody knows; it is asked.
-        let model = (self.kind != Kind::OpenAi || base_url.is_none()).then(|| self.model.to_owned());
+        let model = (self.kind != ProviderKind::OpenAi || base_url.is_none()).then(|| self.model.to_owned());
         let key_env = Some(self.key.to_owned());
-        variables.contains_key(self.key).then(|| Provider { key_env, base_url, model, ..Provider::of(self.kind) })
+        variables.contains_key(self.key).then(|| ProviderSettings {
+            key_env,
+            base_url,
+            model,
+            ..ProviderSettings::of(self.kind)
+        })
     }
 
-    fn without_a_key(&self, whose: Whose) -> Listed {
-        Listed {
+    fn without_a_key(&self, whose: Whose) -> ProviderInfo {
+        ProviderInfo {
             name: self.name.to_owned(),
             kind: self.kind,
-            origin: Origin::Environment,
+            origin: ProviderOrigin::Environment,
             model: Some(self.model.to_owned()),
             base_url: None,
             missing: Some(whose.get_key(self.key)),
@@ -198,7 +203,7 @@ impl Vendor {
 impl Models {
     /// All that the configuration and the environment know of. Nothing is asked or started yet.
     pub fn new(
-        settings: Settings,
+        settings: ModelSettings,
         variable: impl Fn(&str) -> Option<String>,
         make_command: MakeCommand,
     ) -> Result<Self, String> {
@@ -214,13 +219,13 @@ impl Models {
             .collect();
         let mut providers = usual(&variables);
         for (name, provider) in &settings.providers {
-            providers.insert(name.clone(), (provider.clone(), Origin::Configured));
+            providers.insert(name.clone(), (provider.clone(), ProviderOrigin::Configured));
         }
         let providers = providers
             .into_iter()
             .map(|(name, (provider, origin))| {
                 let guard = Guard::new(&name, provider.patience());
-                (name, Known { provider, guard, origin })
+                (name, ConfiguredProvider { provider, guard, origin })
             })
             .collect();
         let models = Self { settings, providers, variables, make_command, whose: Whose::default() };
@@ -254,7 +259,7 @@ impl Models {
         Ok(())
     }
 
-    fn known(&self, name: &str) -> Result<&Known, Failure> {
+    fn known(&self, name: &str) -> Result<&ConfiguredProvider, ModelFailure> {
         self.providers.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.providers.keys().map(String::as_str).collect();
             let shown: String = name.chars().take(64).collect();
@@ -262,14 +267,14 @@ impl Models {
                 Some(vendor) => format!("{}, or name another: {}", self.whose.get_key(vendor.key), known.join(", ")),
                 None => format!("there is no provider {shown:?}; there are {}", known.join(", ")),
             };
-            Failure::new(shown, FailureKind::Misconfigured, detail)
+            ModelFailure::new(shown, FailureKind::Misconfigured, detail)
         })
     }
 
     /// Whom to ask: whoever is named; else `FOLKMOOT_PROVIDER`, the configuration, a key in the
     /// environment, the rehearsal. Nobody is asked only because a server listens on this machine:
     /// see [`Models::listening`].
-    pub fn choose(&self, named: Option<&str>) -> Result<Choice, Failure> {
+    pub fn choose(&self, named: Option<&str>) -> Result<ProviderChoice, ModelFailure> {
         let told = [
             (named, "you named it"),
             (self.variables.get("FOLKMOOT_PROVIDER").map(String::as_str), "FOLKMOOT_PROVIDER names it"),
@@ -288,23 +293,23 @@ impl Models {
                      in folkmoot.toml ({})",
                     configured.join(", ")
                 );
-                return Err(Failure::new("models", FailureKind::Misconfigured, detail));
+                return Err(ModelFailure::new("models", FailureKind::Misconfigured, detail));
             }
         }
         let environment = self.whose.environment();
         for Vendor { name, .. } in &VENDORS {
-            if self.providers.get(*name).is_some_and(|known| known.origin == Origin::Environment) {
+            if self.providers.get(*name).is_some_and(|known| known.origin == ProviderOrigin::Environment) {
                 return self.choice(name, &format!("its key is in {environment}"));
             }
         }
         let why = format!("no provider is configured, and no vendor's key is in {environment}");
-        Ok(Choice { chosen: false, ..self.choice(crate::rehearsal::NAME, &why)? })
+        Ok(ProviderChoice { chosen: false, ..self.choice(crate::rehearsal::NAME, &why)? })
     }
 
-    fn choice(&self, name: &str, why: &str) -> Result<Choice, Failure> {
+    fn choice(&self, name: &str, why: &str) -> Result<ProviderChoice, ModelFailure> {
         let (provider, model) = split(name);
         let known = &self.known(provider)?.provider;
-        Ok(Choice {
+        Ok(ProviderChoice {
             provider: name.to_owned(),
             model: model.map(str::to_owned).or_else(|| known.model.clone()),
             base_url: base_url(known),
@@ -315,24 +320,25 @@ impl Models {
 
     /// The model servers that answer on this machine and that nobody has named. Ollama comes first:
     /// whatever else answers on a usual port may be no model at all.
-    pub async fn listening(&self) -> Vec<Listening> {
-        let mut local: Vec<_> = self.providers.iter().filter(|(_, known)| known.origin == Origin::Local).collect();
-        local.sort_by_key(|(_, known)| known.provider.kind != Kind::Ollama);
+    pub async fn listening(&self) -> Vec<LocalModelServer> {
+        let mut local: Vec<_> =
+            self.providers.iter().filter(|(_, known)| known.origin == ProviderOrigin::Local).collect();
+        local.sort_by_key(|(_, known)| known.provider.kind != ProviderKind::Ollama);
         let looked = local.into_iter().map(|(name, known)| async move {
             let (model, base_url) = (listens(&known.provider).await?, base_url(&known.provider)?);
-            Some(Listening { provider: name.clone(), model, base_url })
+            Some(LocalModelServer { provider: name.clone(), model, base_url })
         });
         futures_util::future::join_all(looked).await.into_iter().flatten().collect()
     }
 
     /// A model of a provider, with its fall-backs: behind its guard, with its price.
-    pub fn model(&self, provider: &str, model: Option<&str>) -> Result<Arc<dyn Model>, Failure> {
+    pub fn model(&self, provider: &str, model: Option<&str>) -> Result<Arc<dyn Model>, ModelFailure> {
         let (provider, inline) = split(provider);
         if let (Some(inline), Some(model)) = (inline, model)
             && inline != model
         {
             let detail = format!("two models are named, {inline} and {model}; name one");
-            return Err(Failure::new(provider, FailureKind::Misconfigured, detail));
+            return Err(ModelFailure::new(provider, FailureKind::Misconfigured, detail));
         }
         let first = self.link(provider, model.or(inline))?;
         let fallbacks = &self.known(provider)?.provider.fallback;
@@ -343,7 +349,7 @@ impl Models {
             let (provider, model) = split(fallback);
             self.link(provider, model)
         });
-        Ok(Arc::new(Chain::new(first, links.collect::<Result<_, _>>()?)))
+        Ok(Arc::new(FallbackChain::new(first, links.collect::<Result<_, _>>()?)))
     }
 
     /// The longest answer that a provider is asked for where the call does not say, in tokens.
@@ -380,68 +386,75 @@ impl Models {
     fn price_of(&self, provider: &str, model: Option<&str>) -> Option<Price> {
         let known = self.providers.get(provider)?;
         match known.provider.kind {
-            Kind::Rehearsal | Kind::Replay => Some(Price::NOTHING),
+            ProviderKind::Rehearsal | ProviderKind::Replay => Some(Price::NOTHING),
             _ => self.settings.models.get(model.or(known.provider.model.as_deref())?).copied(),
         }
     }
 
     /// What turns texts into vectors, for the providers that have it. One provider is asked;
     /// vectors of two do not compare.
-    pub fn embedder(&self, provider: &str, model: Option<&str>) -> Result<Arc<dyn Embedder>, Failure> {
+    pub fn embedder(&self, provider: &str, model: Option<&str>) -> Result<Arc<dyn Embedder>, ModelFailure> {
         let (name, inline) = split(provider);
         let provider = &self.known(name)?.provider;
         let model = model.or(inline).or(provider.model.as_deref()).map(str::to_owned);
         Ok(match provider.kind {
-            Kind::OpenAi => Arc::new(OpenAi::new(self.endpoint(name, provider)?, model)?),
-            Kind::Gemini => Arc::new(Gemini::new(self.endpoint(name, provider)?, model.unwrap_or_default())?),
-            Kind::Ollama => Arc::new(Ollama::new(self.endpoint(name, provider)?, model)?),
-            Kind::Anthropic | Kind::Command | Kind::Replay | Kind::Rehearsal => {
+            ProviderKind::OpenAi => Arc::new(OpenAi::new(self.endpoint(name, provider)?, model)?),
+            ProviderKind::Gemini => Arc::new(Gemini::new(self.endpoint(name, provider)?, model.unwrap_or_default())?),
+            ProviderKind::Ollama => Arc::new(Ollama::new(self.endpoint(name, provider)?, model)?),
+            ProviderKind::Anthropic | ProviderKind::Command | ProviderKind::Replay | ProviderKind::Rehearsal => {
                 let detail = format!("the kind `{}` has no embeddings; use openai, gemini or ollama", provider.kind);
-                return Err(Failure::new(name, FailureKind::Misconfigured, detail));
+                return Err(ModelFailure::new(name, FailureKind::Misconfigured, detail));
             }
         })
     }
 
-    fn link(&self, name: &str, model: Option<&str>) -> Result<Link, Failure> {
+    fn link(&self, name: &str, model: Option<&str>) -> Result<FallbackModel, ModelFailure> {
         let known = self.known(name)?;
-        let has_models = !matches!(known.provider.kind, Kind::Command | Kind::Replay | Kind::Rehearsal);
+        let has_models =
+            !matches!(known.provider.kind, ProviderKind::Command | ProviderKind::Replay | ProviderKind::Rehearsal);
         if let Some(model) = model.filter(|_| !has_models) {
             let detail =
                 format!("the kind `{}` has no models to choose from; leave {model:?} out", known.provider.kind);
-            return Err(Failure::new(name, FailureKind::Misconfigured, detail));
+            return Err(ModelFailure::new(name, FailureKind::Misconfigured, detail));
         }
         let model = model.or(known.provider.model.as_deref());
         let shown = model.map_or_else(|| name.to_owned(), |model| format!("{name}/{model}"));
         let made = self.make(name, &known.provider, model)?;
         let guard = Arc::clone(&known.guard);
-        Ok(Link {
+        Ok(FallbackModel {
             model: Arc::new(Guarded { model: made, name: shown.clone(), guard, price: self.price_of(name, model) }),
             name: shown,
         })
     }
 
-    fn make(&self, name: &str, provider: &Provider, model: Option<&str>) -> Result<Arc<dyn Model>, Failure> {
+    fn make(
+        &self,
+        name: &str,
+        provider: &ProviderSettings,
+        model: Option<&str>,
+    ) -> Result<Arc<dyn Model>, ModelFailure> {
         let model = model.map(str::to_owned);
         let must_have = |model: Option<String>| {
             let detail = "no model is named: set `model`, or name one with the call";
-            model.ok_or_else(|| Failure::new(name, FailureKind::Misconfigured, detail))
+            model.ok_or_else(|| ModelFailure::new(name, FailureKind::Misconfigured, detail))
         };
         Ok(match provider.kind {
-            Kind::OpenAi => Arc::new(OpenAi::new(self.endpoint(name, provider)?, model)?),
-            Kind::Anthropic => Arc::new(Anthropic::new(self.endpoint(name, provider)?, must_have(model)?)?),
-            Kind::Gemini => Arc::new(Gemini::new(self.endpoint(name, provider)?, must_have(model)?)?),
-            Kind::Ollama => Arc::new(Ollama::new(self.endpoint(name, provider)?, model)?),
-            Kind::Command => (self.make_command)(name, provider)?,
-            Kind::Replay => Arc::new(replay(name, provider)?),
-            Kind::Rehearsal => Arc::new(Rehearsal),
+            ProviderKind::OpenAi => Arc::new(OpenAi::new(self.endpoint(name, provider)?, model)?),
+            ProviderKind::Anthropic => Arc::new(Anthropic::new(self.endpoint(name, provider)?, must_have(model)?)?),
+            ProviderKind::Gemini => Arc::new(Gemini::new(self.endpoint(name, provider)?, must_have(model)?)?),
+            ProviderKind::Ollama => Arc::new(Ollama::new(self.endpoint(name, provider)?, model)?),
+            ProviderKind::Command => (self.make_command)(name, provider)?,
+            ProviderKind::Replay => Arc::new(replay(name, provider)?),
+            ProviderKind::Rehearsal => Arc::new(Rehearsal),
         })
     }
 
-    fn endpoint(&self, name: &str, provider: &Provider) -> Result<Endpoint, Failure> {
-        let base_url = base_url(provider)
-            .ok_or_else(|| Failure::new(name, FailureKind::Misconfigured, "there is no `base_url`: say where it is"))?;
+    fn endpoint(&self, name: &str, provider: &ProviderSettings) -> Result<Endpoint, ModelFailure> {
+        let base_url = base_url(provider).ok_or_else(|| {
+            ModelFailure::new(name, FailureKind::Misconfigured, "there is no `base_url`: say where it is")
+        })?;
         Ok(Endpoint {
-            key: self.key(provider).map_err(|why| Failure::new(name, FailureKind::Misconfigured, why))?,
+            key: self.key(provider).map_err(|why| ModelFailure::new(name, FailureKind::Misconfigured, why))?,
             timeout: Duration::from_millis(provider.timeout_ms),
             silence: Duration::from_millis(provider.silence_ms),
             answer_bytes: provider.answer_bytes,
@@ -449,7 +462,7 @@ impl Models {
         })
     }
 
-    fn key(&self, provider: &Provider) -> Result<Option<Secret>, String> {
+    fn key(&self, provider: &ProviderSettings) -> Result<Option<Secret>, String> {
         if let Some(path) = &provider.key_file {
             return Secret::from_file(path).map(Some).map_err(|error| error.to_string());
         }
@@ -462,19 +475,19 @@ impl Models {
     }
 
     /// Everybody, with what is missing. Servers on this machine are asked whether they are there.
-    pub async fn list(&self) -> Vec<Listed> {
+    pub async fn list(&self) -> Vec<ProviderInfo> {
         let vendors = VENDORS.iter().filter(|vendor| !self.providers.contains_key(vendor.name));
-        let mut listed: Vec<Listed> = vendors.map(|vendor| vendor.without_a_key(self.whose)).collect();
+        let mut listed: Vec<ProviderInfo> = vendors.map(|vendor| vendor.without_a_key(self.whose)).collect();
         for (name, known) in &self.providers {
             let missing = match self.make(name, &known.provider, known.provider.model.as_deref()) {
                 Err(failure) => Some(failure.detail),
-                Ok(_) if known.origin == Origin::Local && listens(&known.provider).await.is_none() => {
+                Ok(_) if known.origin == ProviderOrigin::Local && listens(&known.provider).await.is_none() => {
                     let place = base_url(&known.provider).unwrap_or_default();
                     Some(format!("nobody answers at {place}; docs/real-model.md says how to start one"))
                 }
                 Ok(_) => unreachable_at(&known.provider).await,
             };
-            listed.push(Listed {
+            listed.push(ProviderInfo {
                 name: name.clone(),
                 kind: known.provider.kind,
                 origin: known.origin,
@@ -513,19 +526,26 @@ fn split(name: &str) -> (&str, Option<&str>) {
 }
 
 /// Those that need no configuration.
-fn usual(variables: &BTreeMap<String, String>) -> BTreeMap<String, (Provider, Origin)> {
+fn usual(variables: &BTreeMap<String, String>) -> BTreeMap<String, (ProviderSettings, ProviderOrigin)> {
     let mut usual = BTreeMap::new();
-    let mut add = |name: &str, provider: Provider, origin| usual.insert(name.to_owned(), (provider, origin));
+    let mut add = |name: &str, provider: ProviderSettings, origin| usual.insert(name.to_owned(), (provider, origin));
     for vendor in &VENDORS {
         if let Some(provider) = vendor.with_a_key(variables) {
-            add(vendor.name, provider, Origin::Environment);
+            add(vendor.name, provider, ProviderOrigin::Environment);
         }
     }
     let host = variables.get("OLLAMA_HOST").map(|host| ollama_url(host));
-    add("ollama", Provider { base_url: host, ..Provider::of(Kind::Ollama) }, Origin::Local);
-    let llama = Provider { base_url: Some("http://127.0.0.1:8080/v1".to_owned()), ..Provider::of(Kind::OpenAi) };
-    add("llamacpp", llama, Origin::Local);
-    add(crate::rehearsal::NAME, Provider::of(Kind::Rehearsal), Origin::BuiltIn);
+    add(
+        "ollama",
+        ProviderSettings { base_url: host, ..ProviderSettings::of(ProviderKind::Ollama) },
+        ProviderOrigin::Local,
+    );
+    let llama = ProviderSettings {
+        base_url: Some("http://127.0.0.1:8080/v1".to_owned()),
+        ..ProviderSettings::of(ProviderKind::OpenAi)
+    };
+    add("llamacpp", llama, ProviderOrigin::Local);
+    add(crate::rehearsal::NAME, ProviderSettings::of(ProviderKind::Rehearsal), ProviderOrigin::BuiltIn);
     usual
 }
 
@@ -540,42 +560,45 @@ fn ollama_url(host: &str) -> String {
     format!("http://{name}:{port}")
 }
 
-fn base_url(provider: &Provider) -> Option<String> {
+fn base_url(provider: &ProviderSettings) -> Option<String> {
     let usual = match provider.kind {
-        Kind::OpenAi => OpenAi::BASE_URL,
-        Kind::Anthropic => Anthropic::BASE_URL,
-        Kind::Gemini => Gemini::BASE_URL,
-        Kind::Ollama => Ollama::BASE_URL,
-        Kind::Command | Kind::Replay | Kind::Rehearsal => return None,
+        ProviderKind::OpenAi => OpenAi::BASE_URL,
+        ProviderKind::Anthropic => Anthropic::BASE_URL,
+        ProviderKind::Gemini => Gemini::BASE_URL,
+        ProviderKind::Ollama => Ollama::BASE_URL,
+        ProviderKind::Command | ProviderKind::Replay | ProviderKind::Rehearsal => return None,
     };
     Some(provider.base_url.clone().unwrap_or_else(|| usual.to_owned()))
 }
 
 /// Why nobody takes a connection where a provider is, if nobody does. Its key and its models cost
 /// something to try.
-async fn unreachable_at(provider: &Provider) -> Option<String> {
+async fn unreachable_at(provider: &ProviderSettings) -> Option<String> {
     let place = base_url(provider)?;
     let url = reqwest::Url::parse(&place).ok()?;
     let address = (url.host_str()?.trim_matches(['[', ']']).to_owned(), url.port_or_known_default()?);
-    match tokio::time::timeout(REACH_PATIENCE, tokio::net::TcpStream::connect(address)).await {
+    match tokio::time::timeout(REACH_TIMEOUT, tokio::net::TcpStream::connect(address)).await {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => Some(format!("{place} cannot be reached: {error}")),
-        Err(_) => Some(format!("{place} cannot be reached within {} s", REACH_PATIENCE.as_secs())),
+        Err(_) => Some(format!("{place} cannot be reached within {} s", REACH_TIMEOUT.as_secs())),
     }
 }
 
 /// The model that a server on this machine has, if it is there and has one.
-async fn listens(provider: &Provider) -> Option<String> {
-    let endpoint =
-        Endpoint { timeout: LOCAL_PATIENCE, silence: LOCAL_PATIENCE, ..Endpoint::new("local", base_url(provider)?) };
+async fn listens(provider: &ProviderSettings) -> Option<String> {
+    let endpoint = Endpoint {
+        timeout: LOCAL_PROBE_TIMEOUT,
+        silence: LOCAL_PROBE_TIMEOUT,
+        ..Endpoint::new("local", base_url(provider)?)
+    };
     match provider.kind {
-        Kind::Ollama => Ollama::new(endpoint, None).ok()?.model_name().await.ok().map(str::to_owned),
+        ProviderKind::Ollama => Ollama::new(endpoint, None).ok()?.model_name().await.ok().map(str::to_owned),
         _ => OpenAi::new(endpoint, None).ok()?.model_name().await.ok().map(str::to_owned),
     }
 }
 
-fn replay(name: &str, provider: &Provider) -> Result<Replay, Failure> {
-    let wrong = |why: String| Failure::new(name, FailureKind::Misconfigured, why);
+fn replay(name: &str, provider: &ProviderSettings) -> Result<Replay, ModelFailure> {
+    let wrong = |why: String| ModelFailure::new(name, FailureKind::Misconfigured, why);
     let path = provider.file.as_ref().ok_or_else(|| wrong("there is no `file`".to_owned()))?;
     let file = File::open(path).map_err(|error| wrong(format!("{} cannot be read: {error}", path.display())))?;
     Replay::from_json_lines(file).map_err(|why| wrong(format!("{}: {why}", path.display())))

@@ -2,12 +2,12 @@
 
 use serde::Deserialize;
 
-use crate::Usage;
+use crate::TokenUsage;
 
 /// The price of a model, in US dollars for a million tokens. Kept in whole millionths of a dollar,
 /// so that sums are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Written", deny_unknown_fields)]
+#[serde(try_from = "PriceSettings", deny_unknown_fields)]
 pub struct Price {
     input: u64,
     cached: u64,
@@ -17,16 +17,16 @@ pub struct Price {
 /// `input_usd = 2.5, output_usd = 10.0`, and `cached_usd` where the vendor gives its cache cheaper.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct PriceSettings {
     input_usd: f64,
     cached_usd: Option<f64>,
     output_usd: f64,
 }
 
-impl TryFrom<Written> for Price {
+impl TryFrom<PriceSettings> for Price {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: PriceSettings) -> Result<Self, String> {
         let input = micros("input_usd", written.input_usd)?;
         let cached = written.cached_usd.map_or(Ok(input), |cached| micros("cached_usd", cached))?;
         Ok(Self { input, cached, output: micros("output_usd", written.output_usd)? })
@@ -47,7 +47,7 @@ impl Price {
     }
 
     /// What this usage costs, in millionths of a dollar, rounded up.
-    pub fn cost(&self, usage: &Usage) -> u64 {
+    pub fn cost(&self, usage: &TokenUsage) -> u64 {
         let cached = usage.cached_tokens.min(usage.input_tokens);
         let parts =
             [(usage.input_tokens - cached, self.input), (cached, self.cached), (usage.output_tokens, self.output)];

@@ -26,7 +26,7 @@ use minijinja::{
 
 use catalogue::{CATALOGUE, Prompt};
 
-pub use context::Context;
+pub use context::PromptContext;
 pub use error::PromptError;
 
 /// More instructions than this are no prompt but an accident. One answer in a list takes about
@@ -63,7 +63,7 @@ impl Prompts {
 
     /// The prompt of that name, with what `context` says. The context has exactly the variables
     /// that the prompt declares.
-    pub fn render(&self, name: &str, context: &Context) -> Result<String, PromptError> {
+    pub fn render(&self, name: &str, context: &PromptContext) -> Result<String, PromptError> {
         let prompt = CATALOGUE
             .iter()
             .find(|prompt| prompt.name == name)
@@ -75,11 +75,11 @@ impl Prompts {
     /// What an agent is told before anything else: its role, what its domain asks for, and the
     /// rules that hold for all. The rules are there whatever a file says about the role.
     pub fn system(&self, role: AgentRole, domain: Domain) -> Result<String, PromptError> {
-        let mut parts = vec![self.render(&format!("roles/{role}.md"), &Context::new())?];
+        let mut parts = vec![self.render(&format!("roles/{role}.md"), &PromptContext::new())?];
         if domain != Domain::General {
-            parts.push(self.render(&format!("domains/{domain}.md"), &Context::new())?);
+            parts.push(self.render(&format!("domains/{domain}.md"), &PromptContext::new())?);
         }
-        parts.push(self.render("parts/rules.md", &Context::new())?);
+        parts.push(self.render("parts/rules.md", &PromptContext::new())?);
         Ok(parts.join("\n\n"))
     }
 
@@ -137,7 +137,7 @@ impl Prompts {
         Err(PromptError::template(prompt.name, line.map(|line| line + 1), problem))
     }
 
-    fn render_checked(&self, prompt: &Prompt, context: &Context) -> Result<String, PromptError> {
+    fn render_checked(&self, prompt: &Prompt, context: &PromptContext) -> Result<String, PromptError> {
         let rendering = context.rendering();
         let mut written = Limited(Vec::new());
         self.template(prompt)?

@@ -3,10 +3,12 @@
 //!
 //! Each call is one attempt: whoever wants another tries again above. An answer is read as it
 //! comes, within a time, a silence and a size, and what is cut off, garbled or endless is a
-//! [`Failure`](crate::Failure), never an answer. No redirect is followed, because a key must not
-//! travel, and a key is in no failure, log or record.
+//! [`ModelFailure`](crate::ModelFailure), never an answer. No redirect is followed, because a key
+//! must not travel, and a key is in no failure, log or record.
 
+mod answer_stream;
 mod anthropic;
+mod call_timer;
 mod count;
 mod embedding;
 mod fault;
@@ -15,8 +17,6 @@ mod gemini;
 mod http;
 mod ollama;
 mod openai;
-mod patience;
-mod telling;
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use folkmoot_core::Digest;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use crate::{Answer, Failure, FailureKind, Hear, Model, Request};
+use crate::{FailureKind, Hear, Model, ModelAnswer, ModelFailure, ModelRequest};
 
 #[cfg(test)]
 mod tests;
@@ -20,31 +20,31 @@ mod tests;
 /// One call: what was asked, and what came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Recording {
+pub struct ModelCallRecord {
     /// Which call it is: the digest of its request.
     pub call: Digest,
     /// What was asked.
-    pub request: Request,
+    pub request: ModelRequest,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: CallOutcome,
 }
 
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CallOutcome {
     /// An answer, with the bytes that were sent for it.
-    Answered(Answer),
+    Answered(ModelAnswer),
     /// None.
-    Failed(Failure),
+    Failed(ModelFailure),
 }
 
-impl Recording {
+impl ModelCallRecord {
     /// A recording of one call.
-    pub fn new(request: &Request, outcome: &Result<Answer, Failure>) -> Self {
+    pub fn new(request: &ModelRequest, outcome: &Result<ModelAnswer, ModelFailure>) -> Self {
         let outcome = match outcome {
-            Ok(answer) => Outcome::Answered(answer.clone()),
-            Err(failure) => Outcome::Failed(failure.clone()),
+            Ok(answer) => CallOutcome::Answered(answer.clone()),
+            Err(failure) => CallOutcome::Failed(failure.clone()),
         };
         Self { call: request.digest(), request: request.clone(), outcome }
     }
@@ -53,12 +53,12 @@ impl Recording {
 /// Somewhere to keep recordings.
 pub trait Recorder: Debug + Send + Sync {
     /// Keeps one. What cannot be kept is an error, and then the answer is not given either.
-    fn keep(&self, recording: Recording) -> io::Result<()>;
+    fn keep(&self, recording: ModelCallRecord) -> io::Result<()>;
 }
 
 /// In memory, for whoever puts them in a journal afterwards.
-impl Recorder for Mutex<Vec<Recording>> {
-    fn keep(&self, recording: Recording) -> io::Result<()> {
+impl Recorder for Mutex<Vec<ModelCallRecord>> {
+    fn keep(&self, recording: ModelCallRecord) -> io::Result<()> {
         self.lock().unwrap_or_else(PoisonError::into_inner).push(recording);
         Ok(())
     }
@@ -87,7 +87,7 @@ impl JsonLines {
 }
 
 impl Recorder for JsonLines {
-    fn keep(&self, recording: Recording) -> io::Result<()> {
+    fn keep(&self, recording: ModelCallRecord) -> io::Result<()> {
         let mut line = serde_json::to_vec(&recording)?;
         line.push(b'\n');
         // One write, so that a line is there whole or not at all while the process lives.
@@ -97,20 +97,24 @@ impl Recorder for JsonLines {
 
 /// A model whose every call is recorded.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordedModel {
     /// Who is asked.
     pub model: Arc<dyn Model>,
     /// Where the calls go.
     pub recorder: Arc<dyn Recorder>,
 }
 
-impl Model for Recorded {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+impl Model for RecordedModel {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         Box::pin(async move {
             let outcome = self.model.ask(request, hear).await;
-            self.recorder.keep(Recording::new(request, &outcome)).map_err(|error| {
+            self.recorder.keep(ModelCallRecord::new(request, &outcome)).map_err(|error| {
                 let detail = format!("the call was made and cannot be recorded: {error}");
-                Failure::new("recording", FailureKind::Misconfigured, detail)
+                ModelFailure::new("recording", FailureKind::Misconfigured, detail)
             })?;
             outcome
         })

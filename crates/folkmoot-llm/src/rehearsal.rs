@@ -19,8 +19,8 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-pub use self::exercise::{Exercise, Solution, Test, exercises};
-use crate::{Answer, Failure, Finish, Hear, Model, Request, Usage, request::TOOL_TURN};
+pub use self::exercise::{Exercise, RehearsedSolution, Test, exercises};
+use crate::{Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, TokenUsage, request::TOOL_TURN};
 
 /// What it calls itself wherever a provider is named.
 pub const NAME: &str = "rehearsal";
@@ -33,7 +33,11 @@ pub const NOTICE: &str = "(Rehearsal: no model was asked.)";
 pub struct Rehearsal;
 
 impl Model for Rehearsal {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         Box::pin(async move {
             let begun = Instant::now();
             let material = material::for_request(request);
@@ -51,8 +55,8 @@ impl Model for Rehearsal {
                 // So that whoever listens can show it as it comes, and whoever gives up is heard.
                 tokio::task::yield_now().await;
             }
-            Ok(Answer {
-                usage: Usage::estimate(request, text.len()),
+            Ok(ModelAnswer {
+                usage: TokenUsage::estimate(request, text.len()),
                 text,
                 finish,
                 provider: NAME.to_owned(),

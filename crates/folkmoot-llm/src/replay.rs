@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    Answer, Failure, FailureKind, Hear, Model, Request,
-    record::{Outcome, Recording},
+    FailureKind, Hear, Model, ModelAnswer, ModelFailure, ModelRequest,
+    record::{CallOutcome, ModelCallRecord},
 };
 
 #[cfg(test)]
@@ -23,7 +23,7 @@ mod tests;
 /// Answers as it was answered before. A call that was made twice gives what it gave the first time,
 /// then the second; one that was never made, or not so often, is a failure that says so.
 pub struct Replay {
-    calls: Mutex<HashMap<Digest, VecDeque<Outcome>>>,
+    calls: Mutex<HashMap<Digest, VecDeque<CallOutcome>>>,
 }
 
 /// The longest line of a file, far above what one call can hold.
@@ -31,8 +31,8 @@ const LINE_BYTES_MAX: u64 = 64 << 20;
 
 impl Replay {
     /// From recordings, oldest first.
-    pub fn new(recordings: impl IntoIterator<Item = Recording>) -> Self {
-        let mut calls: HashMap<Digest, VecDeque<Outcome>> = HashMap::new();
+    pub fn new(recordings: impl IntoIterator<Item = ModelCallRecord>) -> Self {
+        let mut calls: HashMap<Digest, VecDeque<CallOutcome>> = HashMap::new();
         for recording in recordings {
             // The request decides, not what the file says its digest is.
             calls.entry(recording.request.digest()).or_default().push_back(recording.outcome);
@@ -75,8 +75,8 @@ impl Replay {
     #[must_use]
     pub fn answers(self) -> Self {
         for outcomes in self.calls().values_mut() {
-            if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Answered(_))) {
-                outcomes.retain(|outcome| matches!(outcome, Outcome::Answered(_)));
+            if outcomes.iter().any(|outcome| matches!(outcome, CallOutcome::Answered(_))) {
+                outcomes.retain(|outcome| matches!(outcome, CallOutcome::Answered(_)));
             }
         }
         self
@@ -87,16 +87,16 @@ impl Replay {
         self.calls().values().map(VecDeque::len).sum()
     }
 
-    fn calls(&self) -> std::sync::MutexGuard<'_, HashMap<Digest, VecDeque<Outcome>>> {
+    fn calls(&self) -> std::sync::MutexGuard<'_, HashMap<Digest, VecDeque<CallOutcome>>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn collect(value: &Value, into: &mut Vec<Recording>) {
+fn collect(value: &Value, into: &mut Vec<ModelCallRecord>) {
     match value {
         Value::Object(map) if map.contains_key("call") && map.contains_key("outcome") => {
             // Whatever else has such keys is no recording, and nothing of it is lost.
-            match Recording::deserialize(value) {
+            match ModelCallRecord::deserialize(value) {
                 Ok(recording) => into.push(recording),
                 Err(_) => map.values().for_each(|value| collect(value, into)),
             }
@@ -114,23 +114,27 @@ impl fmt::Debug for Replay {
 }
 
 impl Model for Replay {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         Box::pin(async move {
             let call = request.digest();
             let outcome = self.calls().get_mut(&call).and_then(VecDeque::pop_front);
             match outcome {
-                Some(Outcome::Answered(answer)) => {
+                Some(CallOutcome::Answered(answer)) => {
                     hear.piece(&answer.text);
                     Ok(answer)
                 }
-                Some(Outcome::Failed(failure)) => Err(failure),
-                None => Err(Failure::new("replay", FailureKind::NotRecorded, not_recorded(request, call))),
+                Some(CallOutcome::Failed(failure)) => Err(failure),
+                None => Err(ModelFailure::new("replay", FailureKind::NotRecorded, not_recorded(request, call))),
             }
         })
     }
 }
 
-fn not_recorded(request: &Request, call: Digest) -> String {
+fn not_recorded(request: &ModelRequest, call: Digest) -> String {
     let said = request.messages.last().map_or("", |message| message.text.as_str());
     let begin: String = said.chars().take(80).collect();
     format!("this call was not recorded, or not so often: {call}, which begins {begin:?}")

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// One question to a model, in nobody's wire format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub struct ModelRequest {
     /// What the model is, and how it is to behave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
@@ -89,7 +89,7 @@ pub const TOOL_TURN: &str = "tool_turn";
 /// The longest answer that is asked for where nobody says.
 pub const MAX_TOKENS: u32 = 4096;
 
-impl Request {
+impl ModelRequest {
     /// A question in one message.
     pub fn new(text: impl Into<String>) -> Self {
         Self {

@@ -12,11 +12,11 @@ use std::{
 use futures_util::future::BoxFuture;
 use tokio::time::sleep;
 
-use crate::{Answer, Failure, FailureKind, Finish, Hear, Model, Request, Usage};
+use crate::{FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, TokenUsage};
 
 /// What it does at one call.
 #[derive(Clone, Debug)]
-pub(crate) enum Line {
+pub(crate) enum ScriptedReply {
     Says(&'static str),
     /// Says something and is cut off.
     IsCutOff(&'static str),
@@ -30,14 +30,14 @@ pub(crate) enum Line {
 
 #[derive(Debug, Default)]
 pub(crate) struct Scripted {
-    lines: Mutex<VecDeque<Line>>,
-    pub(crate) asked: Mutex<Vec<Request>>,
+    lines: Mutex<VecDeque<ScriptedReply>>,
+    pub(crate) asked: Mutex<Vec<ModelRequest>>,
     now: AtomicUsize,
     pub(crate) most_at_once: AtomicUsize,
 }
 
 impl Scripted {
-    pub(crate) fn new(lines: impl IntoIterator<Item = Line>) -> Arc<Self> {
+    pub(crate) fn new(lines: impl IntoIterator<Item = ScriptedReply>) -> Arc<Self> {
         Arc::new(Self { lines: Mutex::new(lines.into_iter().collect()), ..Self::default() })
     }
 
@@ -46,11 +46,11 @@ impl Scripted {
     }
 }
 
-pub(crate) fn answer(text: &str) -> Answer {
-    Answer {
+pub(crate) fn answer(text: &str) -> ModelAnswer {
+    ModelAnswer {
         text: text.to_owned(),
         finish: Finish::Stop,
-        usage: Usage { input_tokens: 10, cached_tokens: 0, output_tokens: 5, estimated: false },
+        usage: TokenUsage { input_tokens: 10, cached_tokens: 0, output_tokens: 5, estimated: false },
         provider: "scripted".to_owned(),
         model: "m".to_owned(),
         version: Some("m-2".to_owned()),
@@ -62,7 +62,11 @@ pub(crate) fn answer(text: &str) -> Answer {
 }
 
 impl Model for Scripted {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         Box::pin(async move {
             self.asked.lock().unwrap().push(request.clone());
             let line = self.lines.lock().unwrap().pop_front().expect("the script has a line for every call");
@@ -70,23 +74,23 @@ impl Model for Scripted {
             self.most_at_once.fetch_max(now, Ordering::SeqCst);
             sleep(Duration::from_millis(10)).await;
             let result = match line {
-                Line::Says(text) => {
+                ScriptedReply::Says(text) => {
                     hear.piece(text);
                     Ok(answer(text))
                 }
-                Line::IsCutOff(text) => {
+                ScriptedReply::IsCutOff(text) => {
                     hear.piece(text);
-                    Ok(Answer { finish: Finish::Length, ..answer(text) })
+                    Ok(ModelAnswer { finish: Finish::Length, ..answer(text) })
                 }
-                Line::Fails(kind) => Err(Failure::new("scripted", kind, "as told")),
-                Line::FailsFor(kind, ms) => {
-                    Err(Failure::new("scripted", kind, "as told").after(Some(Duration::from_millis(ms))))
+                ScriptedReply::Fails(kind) => Err(ModelFailure::new("scripted", kind, "as told")),
+                ScriptedReply::FailsFor(kind, ms) => {
+                    Err(ModelFailure::new("scripted", kind, "as told").after(Some(Duration::from_millis(ms))))
                 }
-                Line::Breaks(text, kind) => {
+                ScriptedReply::Breaks(text, kind) => {
                     hear.piece(text);
-                    Err(Failure::new("scripted", kind, "as told"))
+                    Err(ModelFailure::new("scripted", kind, "as told"))
                 }
-                Line::Hangs(text) => {
+                ScriptedReply::Hangs(text) => {
                     hear.piece(text);
                     std::future::pending().await
                 }
@@ -100,9 +104,9 @@ impl Model for Scripted {
 /// What somebody has heard at the end: all pieces since the answer began, and how often it began
 /// again.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Heard(pub(crate) String, pub(crate) usize);
+pub(crate) struct CollectedText(pub(crate) String, pub(crate) usize);
 
-impl Hear for Heard {
+impl Hear for CollectedText {
     fn piece(&mut self, text: &str) {
         self.0.push_str(text);
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::{
     budget::Budget,
-    guard::Patience,
+    guard::RetryPolicy,
     price::{Price, micros},
     provider::{ANSWER_BYTES, SILENCE, TIMEOUT},
 };
@@ -18,20 +18,20 @@ mod tests;
 /// `provider`, `[providers.…]`, `[models.…]` and `[budget]` of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Settings {
+pub struct ModelSettings {
     /// Who is asked where nobody says.
     pub provider: Option<String>,
     /// Who can be asked.
-    pub providers: BTreeMap<String, Provider>,
+    pub providers: BTreeMap<String, ProviderSettings>,
     /// What models cost, by their names.
     pub models: BTreeMap<String, Price>,
     /// What one run may spend.
-    pub budget: Spending,
+    pub budget: BudgetSettings,
 }
 
 folkmoot_core::vocabulary! {
     /// How a provider is spoken to.
-    pub enum Kind {
+    pub enum ProviderKind {
         /// Any endpoint that speaks OpenAI's wire format.
         OpenAi = "openai",
         /// Anthropic's own.
@@ -52,9 +52,9 @@ folkmoot_core::vocabulary! {
 /// `[providers.NAME]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Provider {
+pub struct ProviderSettings {
     /// How it is spoken to.
-    pub kind: Kind,
+    pub kind: ProviderKind,
     /// Where it is.
     #[serde(default)]
     pub base_url: Option<String>,
@@ -66,7 +66,7 @@ pub struct Provider {
     pub key_file: Option<PathBuf>,
     /// Never a key itself: this is here to say so, and keeps nothing of it.
     #[serde(default)]
-    pub(crate) key: Option<Present>,
+    pub(crate) key: Option<KeyInSettings>,
     /// The model to ask where nobody says.
     #[serde(default)]
     pub model: Option<String>,
@@ -104,9 +104,9 @@ pub struct Provider {
 
 /// Something was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Present;
+pub(crate) struct KeyInSettings;
 
-impl<'de> Deserialize<'de> for Present {
+impl<'de> Deserialize<'de> for KeyInSettings {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
     }
@@ -116,11 +116,11 @@ impl<'de> Deserialize<'de> for Present {
 const TIME_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 
 fn concurrency() -> usize {
-    Patience::default().concurrency
+    RetryPolicy::default().concurrency
 }
 
 fn attempts() -> u32 {
-    Patience::default().attempts
+    RetryPolicy::default().attempts
 }
 
 fn timeout_ms() -> u64 {
@@ -142,14 +142,14 @@ fn millis(time: Duration) -> u64 {
 /// `[budget]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Spending {
+pub struct BudgetSettings {
     /// Tokens, read and written.
     pub tokens: Option<u64>,
     /// US dollars.
     pub usd: Option<f64>,
 }
 
-impl Spending {
+impl BudgetSettings {
     /// The same, as it is counted.
     pub fn budget(&self) -> Result<Budget, String> {
         let usd_micros = self.usd.map(|usd| micros("usd", usd)).transpose()?;
@@ -157,9 +157,9 @@ impl Spending {
     }
 }
 
-impl Provider {
+impl ProviderSettings {
     /// A provider of which nothing is said but its kind.
-    pub fn of(kind: Kind) -> Self {
+    pub fn of(kind: ProviderKind) -> Self {
         Self {
             kind,
             base_url: None,
@@ -182,14 +182,14 @@ impl Provider {
 
     /// How much is put up with. Everything together may take as long as two attempts and the waits
     /// between.
-    pub(crate) fn patience(&self) -> Patience {
-        let usual = Patience::default();
+    pub(crate) fn patience(&self) -> RetryPolicy {
+        let usual = RetryPolicy::default();
         let total = Duration::from_millis(self.timeout_ms.saturating_mul(2)).max(usual.total);
-        Patience { attempts: self.attempts, concurrency: self.concurrency, total, ..usual }
+        RetryPolicy { attempts: self.attempts, concurrency: self.concurrency, total, ..usual }
     }
 }
 
-impl Settings {
+impl ModelSettings {
     /// What is wrong with it, if anything: where, and what to write instead.
     pub fn check(&self) -> Result<(), String> {
         for (name, provider) in &self.providers {
@@ -215,7 +215,7 @@ fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-impl Provider {
+impl ProviderSettings {
     fn check(&self) -> Result<(), String> {
         if self.key.is_some() {
             return Err("has a `key`; a key does not belong in this file: name the variable that holds it with `key_env`, or a \
@@ -233,22 +233,25 @@ impl Provider {
         if self.key_env.is_some() && self.key_file.is_some() {
             return Err("has both `key_env` and `key_file`; keep one".to_owned());
         }
-        let spoken_over_http = matches!(self.kind, Kind::OpenAi | Kind::Anthropic | Kind::Gemini | Kind::Ollama);
+        let spoken_over_http = matches!(
+            self.kind,
+            ProviderKind::OpenAi | ProviderKind::Anthropic | ProviderKind::Gemini | ProviderKind::Ollama
+        );
         let fields = [
             ("base_url", self.base_url.is_some(), spoken_over_http),
             ("key_env", self.key_env.is_some(), spoken_over_http),
             ("key_file", self.key_file.is_some(), spoken_over_http),
-            ("command", !self.command.is_empty(), self.kind == Kind::Command),
-            ("environment", !self.environment.is_empty(), self.kind == Kind::Command),
-            ("file", self.file.is_some(), self.kind == Kind::Replay),
+            ("command", !self.command.is_empty(), self.kind == ProviderKind::Command),
+            ("environment", !self.environment.is_empty(), self.kind == ProviderKind::Command),
+            ("file", self.file.is_some(), self.kind == ProviderKind::Replay),
         ];
         if let Some((field, ..)) = fields.iter().find(|(_, is_there, may_be)| *is_there && !may_be) {
             return Err(format!("has `{field}`, which means nothing for the kind `{}`; remove it", self.kind));
         }
-        if self.kind == Kind::Command && self.command.is_empty() {
+        if self.kind == ProviderKind::Command && self.command.is_empty() {
             return Err("needs `command`, the program and its arguments: command = [\"claude\", \"-p\"]".to_owned());
         }
-        if self.kind == Kind::Replay && self.file.is_none() {
+        if self.kind == ProviderKind::Replay && self.file.is_none() {
             return Err("needs `file`, the recordings that it answers from".to_owned());
         }
         if let Some(url) =

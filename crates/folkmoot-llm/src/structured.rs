@@ -5,7 +5,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Answer, Context, Failure, FailureKind, Finish, Hear, Message, Model, Prompts, Request, Speaker};
+use crate::{
+    FailureKind, Finish, Hear, Message, Model, ModelAnswer, ModelFailure, ModelRequest, PromptContext, Prompts, Speaker,
+};
 
 mod bounds;
 mod portable;
@@ -21,15 +23,15 @@ pub use strict::parse;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Structured {
     /// What was understood.
-    pub outcome: Outcome,
+    pub outcome: ParseOutcome,
     /// Every call that was made for it, in order: one, or two with the repair turn.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<ModelAnswer>,
 }
 
 /// What was understood.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ParseOutcome {
     /// A value that fits the schema.
     Parsed(Value),
     /// Nothing. Why, in words, for the record.
@@ -38,7 +40,7 @@ pub enum Outcome {
 
 /// Checks values against one schema.
 #[derive(Debug)]
-pub struct Shape {
+pub struct SchemaValidator {
     fits: jsonschema::Validator,
     bounds: Bounds,
     schema: Value,
@@ -49,7 +51,7 @@ const FAULTS_TOLD: usize = 5;
 /// How much of each is told: a model's own words are in it.
 const FAULT_CHARS: usize = 300;
 
-impl Shape {
+impl SchemaValidator {
     /// Compiles a schema. References to other documents are refused, and nothing is fetched; so is
     /// what nobody could finish checking.
     pub fn new(schema: &Value) -> Result<Self, String> {
@@ -105,19 +107,19 @@ fn unthought(text: &str) -> &str {
 pub async fn ask(
     model: &dyn Model,
     prompts: &Prompts,
-    request: &Request,
+    request: &ModelRequest,
     hear: &mut dyn Hear,
-) -> Result<Structured, Failure> {
+) -> Result<Structured, ModelFailure> {
     let Some(schema) = &request.schema else {
-        return Err(Failure::new("request", FailureKind::Misconfigured, "a structured answer needs a schema"));
+        return Err(ModelFailure::new("request", FailureKind::Misconfigured, "a structured answer needs a schema"));
     };
-    let shape = Shape::new(&schema.schema).map_err(|why| {
+    let shape = SchemaValidator::new(&schema.schema).map_err(|why| {
         let detail = format!("the schema `{}` cannot be used: {why}", schema.name);
-        Failure::new("request", FailureKind::Misconfigured, detail)
+        ModelFailure::new("request", FailureKind::Misconfigured, detail)
     })?;
     let first = model.ask(request, hear).await?;
     let why = match read(&shape, &first) {
-        Ok(value) => return Ok(Structured { outcome: Outcome::Parsed(value), answers: vec![first] }),
+        Ok(value) => return Ok(Structured { outcome: ParseOutcome::Parsed(value), answers: vec![first] }),
         Err(why) => why,
     };
     hear.again();
@@ -130,31 +132,36 @@ pub async fn ask(
     let outcome = read(&shape, &second);
     let answers = vec![first, second];
     Ok(match outcome {
-        Ok(value) => Structured { outcome: Outcome::Parsed(value), answers },
+        Ok(value) => Structured { outcome: ParseOutcome::Parsed(value), answers },
         Err(again) => unparsed(format!("{why}; after the repair turn: {again}"), answers),
     })
 }
 
 /// Reads an answer, and says why it cannot be read.
-pub fn read(shape: &Shape, answer: &Answer) -> Result<Value, String> {
+pub fn read(shape: &SchemaValidator, answer: &ModelAnswer) -> Result<Value, String> {
     shape.read(&answer.text).map_err(|why| match answer.finish {
         Finish::Stop => why,
         Finish::Length => format!("the answer was cut off at the longest that was asked for ({why})"),
     })
 }
 
-fn unparsed(why: String, answers: Vec<Answer>) -> Structured {
+fn unparsed(why: String, answers: Vec<ModelAnswer>) -> Structured {
     let provider = answers.last().map_or_else(String::new, |answer| answer.provider.clone());
     metrics::counter!("folkmoot_model_unparsed_total", "provider" => provider).increment(1);
-    Structured { outcome: Outcome::Unparsed(why), answers }
+    Structured { outcome: ParseOutcome::Unparsed(why), answers }
 }
 
 /// The same conversation, with what was wrong. The idempotency key names another call.
-pub fn repair(prompts: &Prompts, request: &Request, answer: &Answer, why: &str) -> Result<Request, Failure> {
+pub fn repair(
+    prompts: &Prompts,
+    request: &ModelRequest,
+    answer: &ModelAnswer,
+    why: &str,
+) -> Result<ModelRequest, ModelFailure> {
     let schema = request.schema.as_ref().map_or_else(String::new, |schema| schema.schema.to_string());
     let text = prompts
-        .render("parts/repair.md", &Context::new().data("problems", why).data("schema", schema))
-        .map_err(|error| Failure::new("request", FailureKind::Misconfigured, error.to_string()))?;
+        .render("parts/repair.md", &PromptContext::new().data("problems", why).data("schema", schema))
+        .map_err(|error| ModelFailure::new("request", FailureKind::Misconfigured, error.to_string()))?;
     let mut repair = request.clone();
     repair.idempotency_key = request.idempotency_key.as_ref().map(|key| format!("{key}-repair"));
     repair.messages.push(Message { speaker: Speaker::Assistant, text: answer.text.clone() });

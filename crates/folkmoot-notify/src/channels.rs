@@ -9,10 +9,10 @@ use folkmoot_core::{
 use folkmoot_outbound::{AddressGuard, Secret, Trust, secret};
 
 use crate::{
-    Message, Post, Undelivered,
+    Notification, Post, SendFailure,
     desktop::{Desktop, Programs},
     mail,
-    settings::{self, Kind, Notify},
+    settings::{self, ChannelKind, Notify},
     slack, webhook,
 };
 
@@ -24,12 +24,12 @@ mod tests;
 pub struct Channels {
     post: Arc<Post>,
     trust: Trust,
-    named: Arc<BTreeMap<String, Channel>>,
+    named: Arc<BTreeMap<String, ConfiguredChannel>>,
 }
 
 #[derive(Debug)]
-struct Channel {
-    kind: Kind,
+struct ConfiguredChannel {
+    kind: ChannelKind,
     events: Vec<Pattern>,
     /// Or why nobody can be told: a secret that is not there stops no server that holds gates.
     road: Result<Road, String>,
@@ -37,19 +37,19 @@ struct Channel {
 
 #[derive(Debug)]
 enum Road {
-    Webhook { url: String, secret: webhook::Secret },
+    Webhook { url: String, secret: webhook::WebhookSecret },
     Slack { url: Secret },
-    Mail(mail::Server),
+    Mail(mail::MailServer),
     Desktop(Desktop),
 }
 
 /// A channel, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ChannelInfo {
     /// Its name in the configuration.
     pub name: String,
     /// How it tells people.
-    pub kind: Kind,
+    pub kind: ChannelKind,
     /// What it is told of without being named.
     pub events: Vec<Pattern>,
     /// Why nobody can be told.
@@ -61,7 +61,7 @@ impl Channels {
     /// what to do.
     pub fn new(
         notify: &Notify,
-        channels: &BTreeMap<String, settings::Channel>,
+        channels: &BTreeMap<String, settings::ChannelSettings>,
         programs: &Arc<dyn Programs>,
     ) -> Result<Self, String> {
         notify.check().map_err(|why| format!("[notify]: {why}"))?;
@@ -74,7 +74,7 @@ impl Channels {
         for (name, settings) in channels {
             settings.check(&guard).map_err(|why| format!("[channels.{name}]: {why}"))?;
             let (kind, events) = (settings.kind, settings.events.clone());
-            named.insert(name.clone(), Channel { kind, events, road: Road::new(settings, programs) });
+            named.insert(name.clone(), ConfiguredChannel { kind, events, road: Road::new(settings, programs) });
         }
         Ok(Self { post: Arc::new(Post::new(guard, trust.clone())), trust, named: Arc::new(named) })
     }
@@ -91,7 +91,7 @@ impl Channels {
 
     /// Who they are, and what each is told of without being named.
     pub fn subscriptions(&self) -> Vec<Subscription> {
-        let subscription = |(name, channel): (&String, &Channel)| Subscription {
+        let subscription = |(name, channel): (&String, &ConfiguredChannel)| Subscription {
             channel: name.clone(),
             events: channel.events.clone(),
         };
@@ -99,8 +99,8 @@ impl Channels {
     }
 
     /// All of them, for people.
-    pub fn list(&self) -> Vec<Listed> {
-        let listed = |(name, channel): (&String, &Channel)| Listed {
+    pub fn list(&self) -> Vec<ChannelInfo> {
+        let listed = |(name, channel): (&String, &ConfiguredChannel)| ChannelInfo {
             name: name.clone(),
             kind: channel.kind,
             events: channel.events.clone(),
@@ -110,14 +110,14 @@ impl Channels {
     }
 
     /// Tells the channel `name` once.
-    pub async fn send(&self, name: &str, message: &Message, now: Timestamp) -> Result<(), Undelivered> {
+    pub async fn send(&self, name: &str, message: &Notification, now: Timestamp) -> Result<(), SendFailure> {
         let Some(channel) = self.named.get(name) else {
-            return Err(Undelivered::never(format!(
+            return Err(SendFailure::never(format!(
                 "there is no channel {name:?}: add [channels.{name}] to the configuration"
             )));
         };
         // Later: what is missing can be put there, and the server started anew.
-        let road = channel.road.as_ref().map_err(|why| Undelivered::later(why.as_str()))?;
+        let road = channel.road.as_ref().map_err(|why| SendFailure::later(why.as_str()))?;
         match road {
             Road::Webhook { url, secret } => {
                 webhook::send(&self.post, url, std::slice::from_ref(secret), message, now).await
@@ -129,7 +129,7 @@ impl Channels {
     }
 }
 
-impl Channel {
+impl ConfiguredChannel {
     fn problem(&self) -> Option<String> {
         match &self.road {
             Ok(Road::Desktop(desktop)) => desktop.check().err(),
@@ -141,16 +141,16 @@ impl Channel {
 
 impl Road {
     /// The settings have been checked; what can be missing now are the secrets.
-    fn new(settings: &settings::Channel, programs: &Arc<dyn Programs>) -> Result<Self, String> {
+    fn new(settings: &settings::ChannelSettings, programs: &Arc<dyn Programs>) -> Result<Self, String> {
         let missing = "it was checked that it is there";
         Ok(match settings.kind {
-            Kind::Webhook => {
+            ChannelKind::Webhook => {
                 let secret = secret(settings.secret_env.as_deref(), settings.secret_file.as_ref())?;
-                let parsed =
-                    webhook::Secret::parse(secret.reveal()).map_err(|why| format!("{} {why}", secret.origin()))?;
+                let parsed = webhook::WebhookSecret::parse(secret.reveal())
+                    .map_err(|why| format!("{} {why}", secret.origin()))?;
                 Road::Webhook { url: settings.url.clone().expect(missing), secret: parsed }
             }
-            Kind::Slack => {
+            ChannelKind::Slack => {
                 let url = secret(settings.url_env.as_deref(), settings.url_file.as_ref())?;
                 if !url.reveal().starts_with("https://") && !url.reveal().starts_with("http://") {
                     return Err(format!(
@@ -160,7 +160,7 @@ impl Road {
                 }
                 Road::Slack { url }
             }
-            Kind::Mail => {
+            ChannelKind::Mail => {
                 let (host, port) = mail::host_and_port(settings.server.as_deref().expect(missing), settings.tls())?;
                 let login = match &settings.username {
                     Some(name) => {
@@ -170,9 +170,9 @@ impl Road {
                 };
                 let from = mail::mailbox(settings.from.as_deref().expect(missing))?;
                 let to = settings.to.iter().map(|to| mail::mailbox(to)).collect::<Result<_, _>>()?;
-                Road::Mail(mail::Server { host, port, tls: settings.tls(), login, from, to })
+                Road::Mail(mail::MailServer { host, port, tls: settings.tls(), login, from, to })
             }
-            Kind::Desktop => Road::Desktop(Desktop::here(programs.clone())),
+            ChannelKind::Desktop => Road::Desktop(Desktop::here(programs.clone())),
         })
     }
 }

@@ -5,8 +5,8 @@
 use std::{collections::BTreeMap, env, fmt, pin::Pin, sync::Arc, time::Duration};
 
 use crate::{
-    Message, Undelivered,
-    message::Link,
+    Notification, SendFailure,
+    message::NotificationLink,
     text::{self, escaped},
 };
 
@@ -74,15 +74,15 @@ impl Desktop {
     }
 
     /// Shows `message`.
-    pub async fn send(&self, message: &Message) -> Result<(), Undelivered> {
-        self.check().map_err(Undelivered::never)?;
-        self.programs.run(&self.command(message), &self.environment, TIMEOUT).await.map_err(Undelivered::later)
+    pub async fn send(&self, message: &Notification) -> Result<(), SendFailure> {
+        self.check().map_err(SendFailure::never)?;
+        self.programs.run(&self.command(message), &self.environment, TIMEOUT).await.map_err(SendFailure::later)
     }
 
-    fn command(&self, message: &Message) -> Vec<String> {
+    fn command(&self, message: &Notification) -> Vec<String> {
         let title = text::line(&message.title, TITLE_CHARS_MAX);
         let mut body = text::shortened(&message.text, TEXT_CHARS_MAX);
-        if let Some(Link::Page(hint) | Link::Command(hint)) = &message.link {
+        if let Some(NotificationLink::Page(hint) | NotificationLink::Command(hint)) = &message.link {
             body = format!("{body}\n{hint}").trim().to_owned();
         }
         let words: Vec<&str> = if self.is_mac {

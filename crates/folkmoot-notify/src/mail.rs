@@ -31,8 +31,8 @@ use lettre::{
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    Message, Undelivered,
-    message::Link,
+    Notification, SendFailure,
+    message::NotificationLink,
     text::{self, escaped},
 };
 
@@ -40,7 +40,7 @@ use crate::{
 mod tests;
 
 /// How long it may take to tell everybody.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAIL_TIMEOUT: Duration = Duration::from_secs(30);
 const TITLE_CHARS_MAX: usize = 200;
 const TEXT_CHARS_MAX: usize = 8_000;
 const FACT_CHARS_MAX: usize = 400;
@@ -48,7 +48,7 @@ const SHOWN_CHARS_MAX: usize = 200;
 
 folkmoot_core::vocabulary! {
     /// How the conversation with the mail server is kept from others.
-    pub enum Tls {
+    pub enum MailTls {
         /// It begins in plain text and is encrypted before anything is said: usually port 587.
         /// Refused where the server does not offer it.
         StartTls = "starttls",
@@ -61,13 +61,13 @@ folkmoot_core::vocabulary! {
 
 /// The mail server, and who writes to whom.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub struct MailServer {
     /// Its name: its certificate has to be for it.
     pub host: String,
     /// Where it listens.
     pub port: u16,
     /// How the conversation is kept from others.
-    pub tls: Tls,
+    pub tls: MailTls,
     /// Who we are to it.
     pub login: Option<(String, Secret)>,
     /// Who writes.
@@ -79,16 +79,16 @@ pub struct Server {
 /// Sends `message` to everybody. It is told when the server has taken it for each of them, but for
 /// those that it will never take while it takes it for others.
 pub async fn send(
-    server: &Server,
+    server: &MailServer,
     guard: &AddressGuard,
     trust: &Trust,
-    message: &Message,
+    message: &Notification,
     now: Timestamp,
-) -> Result<(), Undelivered> {
-    let until = Instant::now() + PATIENCE;
-    let late = || Undelivered::later(format!("{} did not take the mail within {PATIENCE:?}", server.host));
+) -> Result<(), SendFailure> {
+    let until = Instant::now() + MAIL_TIMEOUT;
+    let late = || SendFailure::later(format!("{} did not take the mail within {MAIL_TIMEOUT:?}", server.host));
     let transport = timeout_at(until, transport(server, guard, trust)).await.map_err(|_| late())??;
-    let (mut is_told, mut failed): (bool, Option<Undelivered>) = (false, None);
+    let (mut is_told, mut failed): (bool, Option<SendFailure>) = (false, None);
     for to in &server.to {
         let mail = write(server, to, message, now)?;
         let sent = timeout_at(until, transport.send(mail)).await;
@@ -116,20 +116,20 @@ pub async fn send(
 }
 
 async fn transport(
-    server: &Server,
+    server: &MailServer,
     guard: &AddressGuard,
     trust: &Trust,
-) -> Result<AsyncSmtpTransport<Tokio1Executor>, Undelivered> {
+) -> Result<AsyncSmtpTransport<Tokio1Executor>, SendFailure> {
     let (host, encryption) = match server.tls {
-        Tls::StartTls => (server.host.clone(), Encryption::Required(parameters(server, trust)?)),
-        Tls::Tls => (server.host.clone(), Encryption::Wrapper(parameters(server, trust)?)),
+        MailTls::StartTls => (server.host.clone(), Encryption::Required(parameters(server, trust)?)),
+        MailTls::Tls => (server.host.clone(), Encryption::Wrapper(parameters(server, trust)?)),
         // To exactly the address that was looked at.
-        Tls::None => (plain_address(server, guard).await?.to_string(), Encryption::None),
+        MailTls::None => (plain_address(server, guard).await?.to_string(), Encryption::None),
     };
     let transport = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
         .port(server.port)
         .tls(encryption)
-        .timeout(Some(PATIENCE));
+        .timeout(Some(MAIL_TIMEOUT));
     Ok(match &server.login {
         Some((name, password)) => {
             transport.credentials(Credentials::new(name.clone(), password.reveal().to_owned())).build()
@@ -138,8 +138,8 @@ async fn transport(
     })
 }
 
-fn parameters(server: &Server, trust: &Trust) -> Result<TlsParameters, Undelivered> {
-    let wrong = |error: Error| Undelivered::later(format!("no TLS to {}: {error}", server.host));
+fn parameters(server: &MailServer, trust: &Trust) -> Result<TlsParameters, SendFailure> {
+    let wrong = |error: Error| SendFailure::later(format!("no TLS to {}: {error}", server.host));
     let mut parameters = TlsParameters::builder(server.host.clone());
     for certificate in &trust.certificates {
         parameters = parameters.add_root_certificate(Certificate::from_der(certificate.to_vec()).map_err(wrong)?);
@@ -148,8 +148,8 @@ fn parameters(server: &Server, trust: &Trust) -> Result<TlsParameters, Undeliver
 }
 
 /// Without TLS everybody on the way can read along, so that there must be no way.
-async fn plain_address(server: &Server, guard: &AddressGuard) -> Result<IpAddr, Undelivered> {
-    let found = guard.look_up(&server.host).await.map_err(|error| Undelivered::later(error.to_string()))?;
+async fn plain_address(server: &MailServer, guard: &AddressGuard) -> Result<IpAddr, SendFailure> {
+    let found = guard.look_up(&server.host).await.map_err(|error| SendFailure::later(error.to_string()))?;
     if let Some(loopback) =
         found.iter().find(|address| address::kind(**address) == Some(address::AddressKind::Loopback))
     {
@@ -157,8 +157,8 @@ async fn plain_address(server: &Server, guard: &AddressGuard) -> Result<IpAddr, 
     }
     match guard.resolve(&server.host, true).await {
         Ok(admitted) => Ok(admitted[0]),
-        Err(Unresolved::Unknown(why)) => Err(Undelivered::later(why)),
-        Err(Unresolved::Refused(_)) => Err(Undelivered::never(format!(
+        Err(Unresolved::Unknown(why)) => Err(SendFailure::later(why)),
+        Err(Unresolved::Refused(_)) => Err(SendFailure::never(format!(
             "{} is not this machine, and `tls = \"none\"` would show the mail to everybody on the way: use \"starttls\" or \"tls\", or \
              add it to `allow` in [notify]",
             server.host
@@ -168,7 +168,7 @@ async fn plain_address(server: &Server, guard: &AddressGuard) -> Result<IpAddr, 
 
 /// What the server said no to. A password can be mended, and so can most else; an address that does
 /// not exist cannot.
-fn judged(server: &Server, to: &Mailbox, error: &Error) -> Undelivered {
+fn judged(server: &MailServer, to: &Mailbox, error: &Error) -> SendFailure {
     let hidden = server.login.as_ref().map_or_else(Keys::default, |(name, password)| as_sent(name, password.reveal()));
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {
@@ -183,7 +183,7 @@ fn judged(server: &Server, to: &Mailbox, error: &Error) -> Undelivered {
         Some(code) => format!("{} did not take the mail for {} ({code}): {said}", server.host, to.email),
         None => format!("{}:{} cannot be told: {said}", server.host, server.port),
     };
-    if error.is_permanent() && !is_login { Undelivered::never(reason) } else { Undelivered::later(reason) }
+    if error.is_permanent() && !is_login { SendFailure::never(reason) } else { SendFailure::later(reason) }
 }
 
 /// The password, and how it is written on its way: alone, or behind the user's name.
@@ -192,7 +192,7 @@ fn as_sent(name: &str, password: &str) -> Keys {
     Keys::new([password.to_owned(), STANDARD.encode(password), STANDARD.encode(plain)].map(|text| ("", text)))
 }
 
-fn write(server: &Server, to: &Mailbox, message: &Message, now: Timestamp) -> Result<Mail, Undelivered> {
+fn write(server: &MailServer, to: &Mailbox, message: &Notification, now: Timestamp) -> Result<Mail, SendFailure> {
     let domain = server.from.email.domain();
     let sent = SystemTime::UNIX_EPOCH + Duration::from_micros(u64::try_from(now.as_micros()).unwrap_or(0));
     let mut mail = Mail::builder()
@@ -207,7 +207,7 @@ fn write(server: &Server, to: &Mailbox, message: &Message, now: Timestamp) -> Re
         mail = mail.references(message_id(thread, domain));
     }
     mail.multipart(MultiPart::alternative_plain_html(plain(message), html(message)))
-        .map_err(|error| Undelivered::never(format!("no mail can be made of it: {error}")))
+        .map_err(|error| SendFailure::never(format!("no mail can be made of it: {error}")))
 }
 
 /// Only what an id can be made of: the rest would end it, or the header.
@@ -217,20 +217,20 @@ fn message_id(id: &str, domain: &str) -> String {
     format!("<{id}@{domain}>")
 }
 
-fn plain(message: &Message) -> String {
+fn plain(message: &Notification) -> String {
     let mut parts = vec![text::line(&message.title, TITLE_CHARS_MAX)];
     let body = text::shortened(&message.text, TEXT_CHARS_MAX);
     parts.extend(Some(body).filter(|body| !body.is_empty()));
     let fact = |(name, value): &(String, String)| format!("{name}: {}", text::line(value, FACT_CHARS_MAX));
     parts.extend(Some(message.facts.iter().map(fact).collect::<Vec<_>>().join("\n")).filter(|facts| !facts.is_empty()));
     parts.extend(message.link.as_ref().map(|link| match link {
-        Link::Page(url) => format!("In Folkmoot: {url}"),
-        Link::Command(command) => format!("In a terminal: {command}"),
+        NotificationLink::Page(url) => format!("In Folkmoot: {url}"),
+        NotificationLink::Command(command) => format!("In a terminal: {command}"),
     }));
     parts.join("\n\n") + "\n"
 }
 
-fn html(message: &Message) -> String {
+fn html(message: &Notification) -> String {
     let quoted = |text: &str| escaped(text).replace('"', "&quot;");
     let mut page = format!("<html><body><h3>{}</h3>", quoted(&text::line(&message.title, TITLE_CHARS_MAX)));
     let body = text::shortened(&message.text, TEXT_CHARS_MAX);
@@ -244,20 +244,24 @@ fn html(message: &Message) -> String {
     }
     page += if message.facts.is_empty() { "" } else { "</table>" };
     match &message.link {
-        Some(Link::Page(url)) => page += &format!("<p><a href=\"{}\">Open in Folkmoot</a></p>", quoted(url)),
-        Some(Link::Command(command)) => page += &format!("<p>In a terminal: <code>{}</code></p>", quoted(command)),
+        Some(NotificationLink::Page(url)) => {
+            page += &format!("<p><a href=\"{}\">Open in Folkmoot</a></p>", quoted(url))
+        }
+        Some(NotificationLink::Command(command)) => {
+            page += &format!("<p>In a terminal: <code>{}</code></p>", quoted(command))
+        }
         None => {}
     }
     page + "</body></html>\n"
 }
 
 /// `smtp.example.org:587`, in its parts. Without a port, the usual one.
-pub(crate) fn host_and_port(server: &str, tls: Tls) -> Result<(String, u16), String> {
+pub(crate) fn host_and_port(server: &str, tls: MailTls) -> Result<(String, u16), String> {
     let wrong = || format!("{server:?} is no mail server: write its name and port, such as \"smtp.example.org:587\"");
     let usual = match tls {
-        Tls::StartTls => 587,
-        Tls::Tls => 465,
-        Tls::None => 25,
+        MailTls::StartTls => 587,
+        MailTls::Tls => 465,
+        MailTls::None => 25,
     };
     let (host, port) = match server.rsplit_once(':') {
         // An IPv6 address is written in brackets, so that its last part is not taken for a port.

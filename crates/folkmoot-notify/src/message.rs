@@ -4,7 +4,7 @@ pub use folkmoot_core::delivery::Again;
 
 /// What a channel is told.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Message {
+pub struct Notification {
     /// The same however often it is sent, so that a receiver can tell a repetition.
     pub id: String,
     /// Of the event, as on the feed: `gate.opened`.
@@ -20,14 +20,14 @@ pub struct Message {
     /// Who, how risky, until when: in the order in which they are shown.
     pub facts: Vec<(String, String)>,
     /// Where to look, or what to type.
-    pub link: Option<Link>,
+    pub link: Option<NotificationLink>,
     /// What it belongs to, such as a gate: mail programs show messages of one thread together.
     pub thread: Option<String>,
 }
 
 /// What to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Link {
+pub enum NotificationLink {
     /// A page to open.
     Page(String),
     /// A command to type.
@@ -37,14 +37,14 @@ pub enum Link {
 /// Why a channel was not told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct Undelivered {
+pub struct SendFailure {
     /// What happened. Holds no secret: it is shown and logged.
     pub reason: String,
     /// Whether it may help to try again.
     pub again: Again,
 }
 
-impl Undelivered {
+impl SendFailure {
     pub fn later(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), again: Again::Later }
     }

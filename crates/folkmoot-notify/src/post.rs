@@ -8,7 +8,7 @@ use std::{error::Error as _, sync::OnceLock, time::Duration};
 
 use folkmoot_outbound::{
     AddressGuard, Keys, Trust,
-    address::{Refused, Unresolved},
+    address::{AddressRefusal, Unresolved},
     retry_after, tls,
 };
 use reqwest::{
@@ -17,10 +17,10 @@ use reqwest::{
     redirect, retry,
 };
 
-use crate::{Again, Undelivered, text};
+use crate::{Again, SendFailure, text};
 
 /// How long a receiver may take, from the connection to its answer.
-pub const PATIENCE: Duration = Duration::from_secs(15);
+pub const POST_TIMEOUT: Duration = Duration::from_secs(15);
 /// How much of a refusal is read. What it says is shown in one line, so no more is of use.
 const ANSWER_BYTES_MAX: usize = 4 * 1024;
 /// How much of it is shown.
@@ -43,7 +43,7 @@ pub struct Post {
 impl Post {
     /// Sends to whom the guard lets through and the certificates vouch for.
     pub fn new(guard: AddressGuard, trust: Trust) -> Self {
-        Self { guard, trust, patience: PATIENCE, https: OnceLock::new(), http: OnceLock::new() }
+        Self { guard, trust, patience: POST_TIMEOUT, https: OnceLock::new(), http: OnceLock::new() }
     }
 
     /// With another patience.
@@ -65,8 +65,8 @@ impl Post {
         headers: HeaderMap,
         body: Vec<u8>,
         hidden: &Keys,
-    ) -> Result<(), Undelivered> {
-        let url = self.guard.check(url).map_err(|refused| Undelivered::never(refused.to_string()))?;
+    ) -> Result<(), SendFailure> {
+        let url = self.guard.check(url).map_err(|refused| SendFailure::never(refused.to_string()))?;
         let request = self.client(&url).post(url.clone()).headers(headers).header(CONTENT_TYPE, "application/json");
         let told = async {
             let answer = request.body(body).send().await.map_err(|error| unsent(&url, &error, hidden))?;
@@ -74,7 +74,7 @@ impl Post {
         };
         match tokio::time::timeout(self.patience, told).await {
             Ok(told) => told,
-            Err(_) => Err(Undelivered::later(format!("{} did not answer within {:?}", origin(&url), self.patience))),
+            Err(_) => Err(SendFailure::later(format!("{} did not answer within {:?}", origin(&url), self.patience))),
         }
     }
 
@@ -103,7 +103,7 @@ fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 
-fn unsent(url: &Url, error: &reqwest::Error, hidden: &Keys) -> Undelivered {
+fn unsent(url: &Url, error: &reqwest::Error, hidden: &Keys) -> SendFailure {
     let mut cause: &dyn std::error::Error = error;
     loop {
         if let Some(Unresolved::Refused(refused)) = cause.downcast_ref() {
@@ -116,24 +116,24 @@ fn unsent(url: &Url, error: &reqwest::Error, hidden: &Keys) -> Undelivered {
     }
     // Only the innermost: the outermost sentence repeats the whole address.
     let reason = if error.source().is_some() { cause.to_string() } else { "the request failed".to_owned() };
-    Undelivered::later(format!(
+    SendFailure::later(format!(
         "{} cannot be reached: {}",
         origin(url),
         text::line(&hidden.erase(&reason), SHOWN_CHARS_MAX)
     ))
 }
 
-fn not_allowed(refused: &Refused) -> Undelivered {
+fn not_allowed(refused: &AddressRefusal) -> SendFailure {
     let again = if refused.may_change() { Again::Later } else { Again::Never };
-    Undelivered { reason: refused.to_string(), again }
+    SendFailure { reason: refused.to_string(), again }
 }
 
-async fn refused(url: &Url, mut answer: Response, hidden: &Keys) -> Undelivered {
+async fn refused(url: &Url, mut answer: Response, hidden: &Keys) -> SendFailure {
     let (status, origin) = (answer.status(), origin(url));
     if status.is_redirection() {
         let place = answer.headers().get(LOCATION).and_then(|place| url.join(place.to_str().ok()?).ok());
         let place = place.map_or_else(|| "nowhere".to_owned(), |place| place.origin().ascii_serialization());
-        return Undelivered::later(format!(
+        return SendFailure::later(format!(
             "{origin} answered {status} and wants it sent to {place}; redirects are not followed: give the address where it is taken"
         ));
     }
@@ -161,5 +161,5 @@ async fn refused(url: &Url, mut answer: Response, hidden: &Keys) -> Undelivered 
         // Also where it is our fault by the book: receivers are misconfigured, and mended.
         _ => Again::Later,
     };
-    Undelivered { reason, again }
+    SendFailure { reason, again }
 }

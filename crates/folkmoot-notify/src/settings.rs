@@ -35,7 +35,7 @@ impl Notify {
 
 folkmoot_core::vocabulary! {
     /// How a channel tells people.
-    pub enum Kind {
+    pub enum ChannelKind {
         /// A POST to a program of one's own, signed.
         Webhook = "webhook",
         /// A channel of Slack's.
@@ -50,9 +50,9 @@ folkmoot_core::vocabulary! {
 /// `[channels.NAME]`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Channel {
+pub struct ChannelSettings {
     /// How it tells people.
-    pub kind: Kind,
+    pub kind: ChannelKind,
     /// What it is told of, whether or not a gate names it: `gate.opened`, `gate.*`, `*`.
     #[serde(default)]
     pub events: Vec<Pattern>,
@@ -76,7 +76,7 @@ pub struct Channel {
     pub server: Option<String>,
     /// How the conversation with it is kept from others.
     #[serde(default)]
-    pub tls: Option<mail::Tls>,
+    pub tls: Option<mail::MailTls>,
     /// Who we are to it.
     #[serde(default)]
     pub username: Option<String>,
@@ -94,24 +94,24 @@ pub struct Channel {
     pub to: Vec<String>,
     /// Never a secret itself: these are here to say so, and keep nothing of it.
     #[serde(default)]
-    secret: Option<Present>,
+    secret: Option<SecretInSettings>,
     #[serde(default)]
-    password: Option<Present>,
+    password: Option<SecretInSettings>,
 }
 
 /// Something was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Present;
+struct SecretInSettings;
 
-impl<'de> Deserialize<'de> for Present {
+impl<'de> Deserialize<'de> for SecretInSettings {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
     }
 }
 
-impl Channel {
+impl ChannelSettings {
     /// A channel of this kind that says nothing else.
-    pub fn new(kind: Kind) -> Self {
+    pub fn new(kind: ChannelKind) -> Self {
         Self {
             kind,
             events: Vec::new(),
@@ -142,7 +142,7 @@ impl Channel {
                 "`{key}` has no place in a file that others may read: use `{key}_env` or `{key}_file`"
             ));
         }
-        if kind == Kind::Slack && self.url.is_some() {
+        if kind == ChannelKind::Slack && self.url.is_some() {
             return Err(
                 "Slack's `url` is a secret: put it in a variable and name that in `url_env`, or in a file and name \
                         that in `url_file`"
@@ -154,13 +154,13 @@ impl Channel {
         }
         self.events.iter().try_for_each(Pattern::check).map_err(|refused| refused.to_string())?;
         match kind {
-            Kind::Webhook => {
+            ChannelKind::Webhook => {
                 let url = self.url.as_deref().ok_or("`url` is missing: where is it to be sent?")?;
                 guard.check(url).map_err(|refused| format!("`url`: {refused}"))?;
                 one_of("secret", self.secret_env.is_some(), self.secret_file.is_some())
             }
-            Kind::Slack => one_of("url", self.url_env.is_some(), self.url_file.is_some()),
-            Kind::Mail => {
+            ChannelKind::Slack => one_of("url", self.url_env.is_some(), self.url_file.is_some()),
+            ChannelKind::Mail => {
                 let server = self.server.as_deref().ok_or("`server` is missing: write \"smtp.example.org:587\"")?;
                 mail::host_and_port(server, self.tls())?;
                 mail::mailbox(self.from.as_deref().ok_or("`from` is missing: who writes?")?)
@@ -175,30 +175,30 @@ impl Channel {
                     (None, false) => Ok(()),
                 }
             }
-            Kind::Desktop => Ok(()),
+            ChannelKind::Desktop => Ok(()),
         }
     }
 
     /// How a mail channel keeps its conversation from others.
-    pub fn tls(&self) -> mail::Tls {
-        self.tls.unwrap_or(mail::Tls::StartTls)
+    pub fn tls(&self) -> mail::MailTls {
+        self.tls.unwrap_or(mail::MailTls::StartTls)
     }
 
     /// Which of its keys are there, and for which kind each of them is.
-    fn keys(&self) -> impl Iterator<Item = (&'static str, Kind)> {
+    fn keys(&self) -> impl Iterator<Item = (&'static str, ChannelKind)> {
         [
-            ("url", self.url.is_some(), Kind::Webhook),
-            ("secret_env", self.secret_env.is_some(), Kind::Webhook),
-            ("secret_file", self.secret_file.is_some(), Kind::Webhook),
-            ("url_env", self.url_env.is_some(), Kind::Slack),
-            ("url_file", self.url_file.is_some(), Kind::Slack),
-            ("server", self.server.is_some(), Kind::Mail),
-            ("tls", self.tls.is_some(), Kind::Mail),
-            ("username", self.username.is_some(), Kind::Mail),
-            ("password_env", self.password_env.is_some(), Kind::Mail),
-            ("password_file", self.password_file.is_some(), Kind::Mail),
-            ("from", self.from.is_some(), Kind::Mail),
-            ("to", !self.to.is_empty(), Kind::Mail),
+            ("url", self.url.is_some(), ChannelKind::Webhook),
+            ("secret_env", self.secret_env.is_some(), ChannelKind::Webhook),
+            ("secret_file", self.secret_file.is_some(), ChannelKind::Webhook),
+            ("url_env", self.url_env.is_some(), ChannelKind::Slack),
+            ("url_file", self.url_file.is_some(), ChannelKind::Slack),
+            ("server", self.server.is_some(), ChannelKind::Mail),
+            ("tls", self.tls.is_some(), ChannelKind::Mail),
+            ("username", self.username.is_some(), ChannelKind::Mail),
+            ("password_env", self.password_env.is_some(), ChannelKind::Mail),
+            ("password_file", self.password_file.is_some(), ChannelKind::Mail),
+            ("from", self.from.is_some(), ChannelKind::Mail),
+            ("to", !self.to.is_empty(), ChannelKind::Mail),
         ]
         .into_iter()
         .filter_map(|(key, is_there, kind)| is_there.then_some((key, kind)))

@@ -5,8 +5,8 @@ use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
 use crate::{
-    Message, Post, Undelivered,
-    message::Link,
+    Notification, Post, SendFailure,
+    message::NotificationLink,
     text::{self, escaped},
 };
 
@@ -21,7 +21,7 @@ const FACT_CHARS_MAX: usize = 200;
 const FACTS_MAX: usize = 10;
 
 /// Tells the channel behind `url` once.
-pub async fn send(post: &Post, url: &Secret, message: &Message) -> Result<(), Undelivered> {
+pub async fn send(post: &Post, url: &Secret, message: &Notification) -> Result<(), SendFailure> {
     let body = blocks(message).to_string().into_bytes();
     let path = path(url.reveal());
     let segments = path.into_iter().flat_map(|path| path.split('/'));
@@ -36,7 +36,7 @@ fn path(url: &str) -> Option<&str> {
 
 /// What agents wrote is plain text, or escaped where Slack has nothing else, so that it can neither
 /// mention a channel nor show a link that leads elsewhere.
-fn blocks(message: &Message) -> Value {
+fn blocks(message: &Notification) -> Value {
     let title = text::line(&message.title, TITLE_CHARS_MAX);
     let plain = |text: &str| json!({ "type": "plain_text", "text": text, "emoji": false });
     let mut blocks = vec![json!({ "type": "header", "text": plain(&title) })];
@@ -51,11 +51,11 @@ fn blocks(message: &Message) -> Value {
     }
     match &message.link {
         // Made of the configuration and an id. Within a link, the bar means something too.
-        Some(Link::Page(url)) => {
+        Some(NotificationLink::Page(url)) => {
             let link = format!("<{}|Open in Folkmoot>", escaped(url).replace('|', "%7C"));
             blocks.push(json!({ "type": "section", "text": { "type": "mrkdwn", "text": link, "verbatim": true } }));
         }
-        Some(Link::Command(command)) => {
+        Some(NotificationLink::Command(command)) => {
             blocks.push(json!({ "type": "section", "text": plain(&format!("In a terminal: {command}")) }));
         }
         None => {}

@@ -15,21 +15,21 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 use sha2::Sha256;
 
-use crate::{Message, Post, Undelivered};
+use crate::{Notification, Post, SendFailure};
 
 #[cfg(test)]
 mod tests;
 
 /// What a webhook's messages are signed with. It cannot be printed.
 #[derive(Clone)]
-pub struct Secret(Vec<u8>);
+pub struct WebhookSecret(Vec<u8>);
 
 /// How secrets are written.
 const PREFIX: &str = "whsec_";
 /// A shorter one could be guessed; a longer one is a mistake. Both are the format's own bounds.
 const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-impl Secret {
+impl WebhookSecret {
     /// These bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(bytes.into())
@@ -60,7 +60,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for WebhookSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("…")
     }
@@ -71,20 +71,20 @@ impl fmt::Debug for Secret {
 pub async fn send(
     post: &Post,
     url: &str,
-    secrets: &[Secret],
-    message: &Message,
+    secrets: &[WebhookSecret],
+    message: &Notification,
     now: Timestamp,
-) -> Result<(), Undelivered> {
+) -> Result<(), SendFailure> {
     let body = body(message);
     let headers = headers(secrets, &message.id, now, &body)?;
     post.json(url, headers, body, &hidden(url, secrets)).await
 }
 
-fn body(message: &Message) -> Vec<u8> {
+fn body(message: &Notification) -> Vec<u8> {
     json!({ "type": message.kind, "timestamp": message.at, "data": message.data }).to_string().into_bytes()
 }
 
-fn headers(secrets: &[Secret], id: &str, now: Timestamp, body: &[u8]) -> Result<HeaderMap, Undelivered> {
+fn headers(secrets: &[WebhookSecret], id: &str, now: Timestamp, body: &[u8]) -> Result<HeaderMap, SendFailure> {
     let seconds = now.as_micros().div_euclid(1_000_000);
     let signatures: Vec<String> = secrets.iter().map(|secret| secret.sign(id, seconds, body)).collect();
     let named = [
@@ -94,7 +94,7 @@ fn headers(secrets: &[Secret], id: &str, now: Timestamp, body: &[u8]) -> Result<
     ];
     let header = |(name, value): (&'static str, String)| {
         let value = HeaderValue::from_str(&value)
-            .map_err(|_| Undelivered::never(format!("{name} cannot be sent: {value:?}")))?;
+            .map_err(|_| SendFailure::never(format!("{name} cannot be sent: {value:?}")))?;
         Ok((HeaderName::from_static(name), value))
     };
     named.into_iter().map(header).collect()
@@ -102,7 +102,7 @@ fn headers(secrets: &[Secret], id: &str, now: Timestamp, body: &[u8]) -> Result<
 
 /// What no reason may repeat: the secrets, and whatever follows the host, where many services keep
 /// one, in its parts.
-fn hidden(url: &str, secrets: &[Secret]) -> Keys {
+fn hidden(url: &str, secrets: &[WebhookSecret]) -> Keys {
     let secrets = secrets.iter().map(|secret| STANDARD.encode(&secret.0));
     let path = url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);
     let (segments, query) = path.split_once('?').unwrap_or((path, ""));

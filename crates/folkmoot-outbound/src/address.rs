@@ -33,13 +33,13 @@ pub struct AddressGuard {
 /// What `[notify] allow` names.
 #[derive(Debug, Default)]
 struct Allowed {
-    networks: Vec<Network>,
+    networks: Vec<IpNetwork>,
     hosts: Vec<String>,
 }
 
 /// Why an address is not connected to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum AddressRefusal {
     /// It is no address of a webhook at all.
     #[error("{0}")]
     Unusable(String),
@@ -70,10 +70,10 @@ pub enum Refused {
     },
 }
 
-impl Refused {
+impl AddressRefusal {
     /// Whether it is so because of what a name meant just now, which may change.
     pub fn may_change(&self) -> bool {
-        matches!(self, Refused::Resolved { .. })
+        matches!(self, AddressRefusal::Resolved { .. })
     }
 }
 
@@ -120,7 +120,7 @@ fn kind_v4(address: Ipv4Addr) -> Option<AddressKind> {
     let within = |networks: &[(&str, u8)]| {
         networks.iter().any(|(base, bits)| {
             let base: Ipv4Addr = base.parse().expect("written as an address");
-            Network { base: base.into(), bits: *bits }.holds(address.into())
+            IpNetwork { base: base.into(), bits: *bits }.holds(address.into())
         })
     };
     if address.is_unspecified() {
@@ -181,12 +181,12 @@ fn kind_v6(address: Ipv6Addr) -> Option<AddressKind> {
 
 /// A network: `10.1.0.0/16`, or one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Network {
+struct IpNetwork {
     base: IpAddr,
     bits: u8,
 }
 
-impl Network {
+impl IpNetwork {
     fn holds(&self, address: IpAddr) -> bool {
         match (self.base, address) {
             (IpAddr::V4(base), IpAddr::V4(address)) => {
@@ -202,7 +202,7 @@ impl Network {
     }
 }
 
-impl FromStr for Network {
+impl FromStr for IpNetwork {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -228,7 +228,7 @@ impl AddressGuard {
                 allowed.hosts.push(host_name(entry)?);
             }
         }
-        Ok(Self { allowed: Arc::new(allowed), lookup: Arc::new(System) })
+        Ok(Self { allowed: Arc::new(allowed), lookup: Arc::new(SystemResolver) })
     }
 
     /// The same, with another way to find out what names mean.
@@ -239,8 +239,8 @@ impl AddressGuard {
 
     /// Reads an address, and refuses what can be refused without asking what its name means. That
     /// happens when it is connected to.
-    pub fn check(&self, url: &str) -> Result<Url, Refused> {
-        let unusable = |why: &str| Refused::Unusable(format!("this is no address to send to: {why}"));
+    pub fn check(&self, url: &str) -> Result<Url, AddressRefusal> {
+        let unusable = |why: &str| AddressRefusal::Unusable(format!("this is no address to send to: {why}"));
         let url = Url::parse(url).map_err(|error| unusable(&error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(unusable("it must begin with https://"));
@@ -253,8 +253,8 @@ impl AddressGuard {
         };
         if let Some(address) = literal(host) {
             self.admits(address, None, url.scheme() == "http").map_err(|kind| match kind {
-                Some(kind) => Refused::Address { address: address.to_canonical(), kind },
-                None => Refused::Plain { host: address.to_canonical().to_string() },
+                Some(kind) => AddressRefusal::Address { address: address.to_canonical(), kind },
+                None => AddressRefusal::Plain { host: address.to_canonical().to_string() },
             })?;
         }
         Ok(url)
@@ -283,8 +283,10 @@ impl AddressGuard {
         }
         match refused {
             _ if !admitted.is_empty() => Ok(admitted),
-            Some((address, Some(kind))) => Err(Refused::Resolved { host: host.to_owned(), address, kind }.into()),
-            Some((_, None)) => Err(Refused::Plain { host: host.to_owned() }.into()),
+            Some((address, Some(kind))) => {
+                Err(AddressRefusal::Resolved { host: host.to_owned(), address, kind }.into())
+            }
+            Some((_, None)) => Err(AddressRefusal::Plain { host: host.to_owned() }.into()),
             None => Err(Unresolved::Unknown(format!("{host} has no address"))),
         }
     }
@@ -318,7 +320,7 @@ impl AddressGuard {
 pub enum Unresolved {
     /// It may not be connected to.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] AddressRefusal),
     /// Nobody knows it.
     #[error("{0}")]
     Unknown(String),
@@ -355,9 +357,9 @@ impl Resolve for Resolver {
 }
 
 /// What this machine knows of names.
-struct System;
+struct SystemResolver;
 
-impl Resolve for System {
+impl Resolve for SystemResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;

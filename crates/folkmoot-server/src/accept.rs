@@ -39,12 +39,12 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
-use self::{heads::Heads, places::Place};
+use self::{heads::Heads, places::ConnectionSlot};
 pub(crate) use self::{
     hosts::Hosts,
     places::{NoPlace, Places, Seat},
 };
-use crate::{Limits, error::ApiError, extract};
+use crate::{ServerLimits, error::ApiError, extract};
 
 /// How long to pause when no connection can be accepted, for example for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -62,7 +62,7 @@ pub(crate) struct Acceptor {
 #[derive(Debug)]
 pub(crate) struct Door {
     pub(crate) router: Router,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ServerLimits,
     pub(crate) hosts: Hosts,
 }
 
@@ -214,11 +214,11 @@ struct Patient {
     patience: Duration,
     stuck: Option<Pin<Box<Sleep>>>,
     heads: Heads,
-    _place: Place,
+    _place: ConnectionSlot,
 }
 
 impl Patient {
-    fn new(stream: TcpStream, patience: Duration, place: Place) -> Self {
+    fn new(stream: TcpStream, patience: Duration, place: ConnectionSlot) -> Self {
         Self { stream, patience, stuck: None, heads: Heads::default(), _place: place }
     }
 

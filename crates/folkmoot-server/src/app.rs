@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Name, Principal, Role, gate::Policy};
+use folkmoot_core::{Name, Principal, Role, gate::GatePolicy};
 use folkmoot_engine::{AgentLimit, Engine, Workflows};
 use folkmoot_workflows::{Voices, debate::Effects};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -16,8 +16,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Config, Limits, ServerKey, accept::Seat, debates::seen::Seen, error::ApiError, figures, notify::Notifier,
-    observe::Adopt, socket::Origin,
+    Config, ServerKey, ServerLimits, accept::Seat, debates::progress_cache::ProgressCache, error::ApiError, figures,
+    notify::Notifier, observe::Adopt, socket::Origin,
 };
 
 /// So many debates are replayed at the same time; others wait.
@@ -47,7 +47,7 @@ pub(crate) struct App {
     pub(crate) engine: Engine,
     pub(crate) key: Arc<ServerKey>,
     pub(crate) notifier: Notifier,
-    pub(crate) limits: Arc<Limits>,
+    pub(crate) limits: Arc<ServerLimits>,
     /// Whose pages may open sockets, beside this server's own.
     pub(crate) origins: Arc<[Origin]>,
     pub(crate) adopt: Option<Adopt>,
@@ -60,9 +60,9 @@ pub(crate) struct App {
     /// A replay holds a whole journal in memory.
     pub(crate) replaying: Arc<Semaphore>,
     /// How far debates were when somebody last looked.
-    pub(crate) seen: Arc<Seen>,
+    pub(crate) seen: Arc<ProgressCache>,
     /// What holds for gates.
-    pub(crate) policy: Arc<Policy>,
+    pub(crate) policy: Arc<GatePolicy>,
     /// Whether people are asked about plans that are started here.
     pub(crate) asks_about_plans: bool,
     /// It serves for as long as a verb of the command line runs.

@@ -104,7 +104,7 @@ impl FromRequestParts<App> for Authenticated {
             seat.authenticated(&principal).map_err(ApiError::no_place)?;
         }
         let claims = claimed(&parts.headers)?;
-        if let Some(Shown(shown)) = parts.extensions.get() {
+        if let Some(RequestToken(shown)) = parts.extensions.get() {
             shown.send_replace(Some(token.clone()));
         }
         Ok(Self { principal, token, claims })
@@ -132,7 +132,7 @@ fn bearer(header: &str) -> Option<&str> {
 
 /// The token of a request, once it is known.
 #[derive(Clone, Debug)]
-struct Shown(watch::Sender<Option<TokenId>>);
+struct RequestToken(watch::Sender<Option<TokenId>>);
 
 /// Ends whatever only reads, waits or follows when its token is revoked, and sends nothing of it
 /// from then on. What writes is refused in its transaction; what was written before is answered, so
@@ -145,7 +145,7 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
         return next.run(request).await;
     }
     let (sender, mut shown) = watch::channel(None);
-    request.extensions_mut().insert(Shown(sender));
+    request.extensions_mut().insert(RequestToken(sender));
     let sending = Sending::default();
     request.extensions_mut().insert(sending.clone());
     let mut known = shown.clone();

@@ -14,7 +14,7 @@ use std::{
     sync::Arc,
 };
 
-use folkmoot_core::{Action, Actor, BadId, Command, Head, Quota, audit::Problem, token::Token};
+use folkmoot_core::{Action, Actor, BadId, Command, Head, Quota, audit::AuditProblem, token::Token};
 use folkmoot_store::{AnyStore, Error, Postgres, Sqlite, Store, SystemClock, backup};
 use rustix::{
     fs::{CWD, OFlags, RenameFlags, renameat_with},
@@ -57,7 +57,7 @@ pub struct Restored {
 
 /// What becomes of the tokens that a backup holds. It cannot know which of them were revoked since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tokens {
+pub enum TokensOnRestore {
     /// They work as they did.
     Keep,
     /// None of them works.
@@ -90,7 +90,7 @@ pub enum BackupError {
         /// Where it can be looked at.
         file: PathBuf,
         /// What `audit verify` would say.
-        problems: Vec<Problem>,
+        problems: Vec<AuditProblem>,
     },
     /// A file cannot be read or written.
     #[error("{}: {error}", .path.display())]
@@ -108,9 +108,9 @@ pub enum BackupError {
     Store(#[from] Error),
 }
 
-fn unsound(file: &Path, problems: &[Problem]) -> String {
+fn unsound(file: &Path, problems: &[AuditProblem]) -> String {
     let first: Vec<String> =
-        problems.iter().take(3).map(|Problem { at, problem }| format!("{at}: {problem}")).collect();
+        problems.iter().take(3).map(|AuditProblem { at, problem }| format!("{at}: {problem}")).collect();
     let more = problems.len().saturating_sub(first.len());
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
     format!("{} does not agree with itself: {}{more}", file.display(), first.join("; "))
@@ -136,7 +136,7 @@ pub async fn back_up(data: &DataFolder, database: Option<&str>, file: &Path) -> 
 
 /// Makes the database of a folder from a backup. The folder may not have one, unless its log is
 /// empty.
-pub async fn restore(file: &Path, data: &DataFolder, tokens: Tokens) -> Result<Restored, BackupError> {
+pub async fn restore(file: &Path, data: &DataFolder, tokens: TokensOnRestore) -> Result<Restored, BackupError> {
     must_be_readable(file)?;
     let _lock = data.lock()?;
     must_have_no_log(data)?;
@@ -144,7 +144,7 @@ pub async fn restore(file: &Path, data: &DataFolder, tokens: Tokens) -> Result<R
     let half = Half::begin(&target)?;
     copy(file.to_owned(), &half.path).await?;
     let mut revoked_tokens = Vec::new();
-    if tokens == Tokens::Revoke {
+    if tokens == TokensOnRestore::Revoke {
         let path = half.path.clone();
         let store = AnyStore::Sqlite(blocking(move || Sqlite::open(&path, Arc::new(SystemClock))).await?);
         let revoked = revoke_all(&store).await;
@@ -184,7 +184,7 @@ async fn revoke_all(store: &AnyStore) -> Result<Vec<Token>, Error> {
 }
 
 /// Fills an empty PostgreSQL from a backup.
-pub async fn restore_to_postgres(file: &Path, url: &str, tokens: Tokens) -> Result<Restored, BackupError> {
+pub async fn restore_to_postgres(file: &Path, url: &str, tokens: TokensOnRestore) -> Result<Restored, BackupError> {
     must_be_readable(file)?;
     let (mut restored, mut valid_tokens) = verified(file).await?;
     backup::into_postgres(file, url).await?;
@@ -192,14 +192,14 @@ pub async fn restore_to_postgres(file: &Path, url: &str, tokens: Tokens) -> Resu
     let store = AnyStore::Postgres(Postgres::open(url, None).await?);
     let report = folkmoot_engine::verify(&store).await;
     let head = store.head().await;
-    let revoked = if tokens == Tokens::Revoke { revoke_all(&store).await } else { Ok(Vec::new()) };
+    let revoked = if tokens == TokensOnRestore::Revoke { revoke_all(&store).await } else { Ok(Vec::new()) };
     let after = store.head().await;
     store.close().await;
     let (mut problems, head) = (report?.problems, head?);
     let revoked_tokens = revoked?;
     valid_tokens.retain(|token| !revoked_tokens.contains(token));
     if (head.position, head.hash.hex()) != (restored.position, restored.head_hash.clone()) {
-        problems.push(Problem::new("head", "the database does not end where the backup does"));
+        problems.push(AuditProblem::new("head", "the database does not end where the backup does"));
     }
     if !problems.is_empty() {
         return Err(BackupError::Unsound { file: "the PostgreSQL that was filled".into(), problems });

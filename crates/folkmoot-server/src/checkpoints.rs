@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::checkpoint::{Checkpoint, Seen};
+use folkmoot_core::checkpoint::{Checkpoint, LogSummary};
 use serde_json::Value;
 
 use crate::{app::App, signed};
@@ -67,7 +67,7 @@ impl Checkpoints {
             };
             let is_ours = statement["public_key"] == *ours;
             let there = app.engine.hash_at(checkpoint.position).await.map_err(io::Error::other)?;
-            let seen = Seen { there, ..seen };
+            let seen = LogSummary { there, ..seen };
             // Only of those that do not hold is it asked who signed them: that takes longer than to
             // compare.
             match checkpoint.check(&seen).map_err(|broken| (broken, signed::check(&statement, None))) {

@@ -11,20 +11,20 @@ use std::{
 
 use folkmoot_core::{
     Capability, Name, Principal, Quota, Role, Timeout,
-    gate::Policy,
+    gate::GatePolicy,
     question::{self, QuestionType},
 };
-use folkmoot_engine::{Retention, Work, Workflows};
+use folkmoot_engine::{Retention, WorkerSettings, Workflows};
 use folkmoot_notify::{
     AddressGuard,
-    settings::{Channel, Notify},
+    settings::{ChannelSettings, Notify},
 };
 use folkmoot_store::Clock;
 use folkmoot_workflows::{
     equipment,
     llm::{
         price::Price,
-        settings::{self, Spending},
+        settings::{self, BudgetSettings},
     },
     plan,
 };
@@ -42,26 +42,26 @@ pub struct Config {
     /// A PostgreSQL database instead of the SQLite file in the data folder.
     pub database: Option<String>,
     /// What holds for gates that agents open.
-    pub policy: Policy,
+    pub policy: GatePolicy,
     /// What questions do unless they say otherwise.
-    pub questions: question::Policy,
+    pub questions: question::QuestionPolicy,
     /// The workflows that this node executes; code, so no file configures them.
     pub workflows: Workflows,
     /// How much it executes at the same time.
-    pub work: Work,
+    pub work: WorkerSettings,
     /// What holds for plans.
     pub plans: Plans,
     /// What agents of ours have to work with.
-    pub equipment: equipment::Settings,
+    pub equipment: equipment::EquipmentSettings,
     /// Reads a variable of the environment that names a model or holds its key. There is none
     /// unless this is set, so that no test asks whoever the developer has a key for.
     pub variable: fn(&str) -> Option<String>,
     /// Where people may be told something.
     pub notify: Notify,
     /// Who is told, beside the webhooks.
-    pub channels: BTreeMap<String, Channel>,
+    pub channels: BTreeMap<String, ChannelSettings>,
     /// How much anybody may ask for.
-    pub limits: Limits,
+    pub limits: ServerLimits,
     /// Whose pages may open WebSockets, beside this server's own.
     pub origins: Vec<Origin>,
     /// The names under which it may be asked, beside addresses and `localhost`. `*` is every name.
@@ -88,7 +88,7 @@ pub struct Config {
 /// How much anybody may ask for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Limits {
+pub struct ServerLimits {
     /// The longest body.
     pub body_bytes: usize,
     /// How long a client may take to send its headers, or may stay silent between requests.
@@ -119,7 +119,7 @@ pub struct Limits {
     pub bytes_per_hour_per_agent: u64,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             body_bytes: 4 << 20,
@@ -139,7 +139,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ServerLimits {
     /// What one agent may have open.
     pub(crate) fn quota(&self) -> Quota {
         let some = |limit: u64| (limit > 0).then_some(limit);
@@ -193,22 +193,22 @@ pub struct ConfigError(String);
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
-    gates: Policy,
+    gates: GatePolicy,
     questions: BTreeMap<QuestionType, QuestionTypeEntry>,
-    limits: Limits,
+    limits: ServerLimits,
     server: Doors,
     provider: Option<String>,
-    providers: BTreeMap<String, settings::Provider>,
+    providers: BTreeMap<String, settings::ProviderSettings>,
     models: BTreeMap<String, Price>,
-    budget: Spending,
+    budget: BudgetSettings,
     prompts: Option<PathBuf>,
     mcp: BTreeMap<String, equipment::McpServer>,
     jail: equipment::JailSettings,
     outages: equipment::Outages,
     notify: Notify,
-    channels: BTreeMap<String, Channel>,
+    channels: BTreeMap<String, ChannelSettings>,
     audit: Audit,
-    retention: Kept,
+    retention: RetentionSettings,
     plans: PlansFile,
 }
 
@@ -270,14 +270,14 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(600);
 /// again.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Kept {
+struct RetentionSettings {
     contents_days: Option<NonZeroU32>,
     deliveries_days: Option<NonZeroU32>,
     idempotency_days: Option<NonZeroU32>,
 }
 
-impl From<Kept> for Retention {
-    fn from(kept: Kept) -> Self {
+impl From<RetentionSettings> for Retention {
+    fn from(kept: RetentionSettings) -> Self {
         let span = |days: NonZeroU32| Duration::from_secs(u64::from(days.get()) * 24 * 3600);
         Retention {
             contents: kept.contents_days.map(span),
@@ -310,16 +310,16 @@ impl Config {
             data,
             listen: SocketAddr::from(([127, 0, 0, 1], 7400)),
             database: None,
-            policy: Policy::default(),
-            questions: question::Policy::default(),
+            policy: GatePolicy::default(),
+            questions: question::QuestionPolicy::default(),
             workflows: Workflows::new(),
-            work: Work::default(),
+            work: WorkerSettings::default(),
             plans: Plans::default(),
-            equipment: equipment::Settings::default(),
+            equipment: equipment::EquipmentSettings::default(),
             variable: |_| None,
             notify: Notify::default(),
             channels: BTreeMap::new(),
-            limits: Limits::default(),
+            limits: ServerLimits::default(),
             origins: Vec::new(),
             hosts: Vec::new(),
             adopt: None,
@@ -360,14 +360,14 @@ impl Config {
         }
         self.checkpoints = file.audit.checkpoints(path.parent().unwrap_or(Path::new("")));
         self.retention = file.retention.into();
-        let models = settings::Settings {
+        let models = settings::ModelSettings {
             provider: file.provider,
             providers: file.providers,
             models: file.models,
             budget: file.budget,
         };
         let File { prompts, mcp, jail, outages, .. } = file;
-        self.equipment = equipment::Settings { models, prompts, mcp, jail, outages };
+        self.equipment = equipment::EquipmentSettings { models, prompts, mcp, jail, outages };
         self.equipment.found_from(path.parent().unwrap_or(Path::new("")));
         self.equipment.check().map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
         self.take_channels(file.notify, file.channels, path.parent().unwrap_or(Path::new("")))
@@ -389,7 +389,7 @@ impl Config {
     fn take_channels(
         &mut self,
         mut notify: Notify,
-        mut channels: BTreeMap<String, Channel>,
+        mut channels: BTreeMap<String, ChannelSettings>,
         folder: &Path,
     ) -> Result<(), String> {
         notify.check().map_err(|problem| format!("[notify]: {problem}"))?;

@@ -35,7 +35,7 @@ pub struct DataFolder(PathBuf);
 
 /// Held as long as the server runs; the operating system lets go of it whatever happens.
 #[derive(Debug)]
-pub struct Lock {
+pub struct DataFolderLock {
     _file: File,
 }
 
@@ -65,7 +65,7 @@ pub struct LocalToken {
 /// What the folder was last served with. Verbs that serve it for a moment do as that server did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Served {
+pub struct LastServed {
     /// The configuration, where it is not `folkmoot.toml` in the folder.
     pub config: Option<PathBuf>,
     /// The key, where it is not `server.key` in the folder.
@@ -122,7 +122,7 @@ impl DataFolder {
     }
 
     /// What it was last served with; the usual where nobody has served it yet.
-    pub fn served(&self) -> io::Result<Served> {
+    pub fn served(&self) -> io::Result<LastServed> {
         Ok(self.read(SERVED)?.unwrap_or_default())
     }
 
@@ -138,9 +138,9 @@ impl DataFolder {
     }
 
     /// Keeps what it is served with, by paths that mean the same everywhere.
-    pub(crate) fn write_served(&self, served: &Served) -> io::Result<()> {
+    pub(crate) fn write_served(&self, served: &LastServed) -> io::Result<()> {
         let absolute = |path: &Option<PathBuf>| path.as_deref().map(std::path::absolute).transpose();
-        let served = Served { config: absolute(&served.config)?, key: absolute(&served.key)? };
+        let served = LastServed { config: absolute(&served.config)?, key: absolute(&served.key)? };
         self.write(SERVED, &serde_json::to_vec_pretty(&served)?)
     }
 
@@ -176,7 +176,7 @@ impl DataFolder {
     }
 
     /// Makes this process the one server of the folder, or says which one is.
-    pub fn lock(&self) -> Result<Lock, StartError> {
+    pub fn lock(&self) -> Result<DataFolderLock, StartError> {
         let path = self.0.join("lock");
         let unusable = |error| StartError::Folder { path: self.0.clone(), error };
         self.create().map_err(unusable)?;
@@ -186,7 +186,7 @@ impl DataFolder {
         match file.try_lock() {
             Ok(()) => {
                 self.remove_halves();
-                Ok(Lock { _file: file })
+                Ok(DataFolderLock { _file: file })
             }
             Err(TryLockError::WouldBlock) => {
                 Err(StartError::InUse { path: self.0.clone(), server: self.server().map(Box::new) })

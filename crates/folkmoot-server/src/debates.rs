@@ -1,20 +1,20 @@
 //! Debates, as every door sees them: what is asked for, the row and the run, how far it is, and the
 //! gate at which it waits.
 
-pub(crate) mod asked;
+pub(crate) mod config_from_request;
 pub(crate) mod frames;
+pub(crate) mod progress_cache;
 pub(crate) mod replayed;
-pub(crate) mod seen;
 pub(crate) mod tidy;
 pub(crate) mod trail;
 
-use folkmoot_api::wire::{self, DebateCost, DebateVerdict, Decimal, Fault};
+use folkmoot_api::wire::{self, DebateCost, Decimal, Fault};
 use folkmoot_core::{
-    Event, Gate, GateId, Principal, QuestionId, Refusal, Run, RunId, Status,
-    debate::{Progress, Told, Verdict},
-    gate::Mode,
+    Event, Gate, GateId, GateStatus, Principal, QuestionId, Refusal, Run, RunId,
+    debate::{DebateEvent, DebateProgress, DebateVerdict},
+    gate::GateMode,
     question,
-    run::{Outcome, RunKind, State},
+    run::{RunKind, RunOutcome, RunState},
 };
 use folkmoot_engine::{Engine, Error, GateQuery, QuestionQuery};
 use folkmoot_store::{DebateView, TurnView, VersionView};
@@ -36,7 +36,7 @@ const GATES: u32 = 200;
 pub(crate) struct DebateSnapshot {
     pub(crate) run: Run,
     pub(crate) view: DebateView,
-    pub(crate) progress: Progress,
+    pub(crate) progress: DebateProgress,
     /// The gate of its own that has held it longest.
     pub(crate) waiting_at: Option<GateId>,
     /// What it has asked people, and waits for.
@@ -76,9 +76,9 @@ pub(crate) async fn of_view(app: &App, principal: &Principal, view: DebateView) 
 /// What a debate has asked people and waits for. That it asks is no secret to whoever may know of
 /// the debate.
 async fn questions(engine: &Engine, run: &Run) -> Result<Vec<QuestionId>, Error> {
-    let (status, id) = (Some(question::Status::Pending), run.start.id.clone());
+    let (status, id) = (Some(question::QuestionStatus::Pending), run.start.id.clone());
     let query = QuestionQuery { run: Some(id), status, limit: GATES, ..QuestionQuery::default() };
-    let found = engine.questions(&asked::everything(), query).await?.items;
+    let found = engine.questions(&config_from_request::everything(), query).await?.items;
     let its_own = found.into_iter().filter(|view| view.question.asked_by == run.speaker().name);
     Ok(its_own.map(|view| view.question.id).collect())
 }
@@ -97,13 +97,13 @@ pub(crate) async fn told(
     engine: &Engine,
     principal: &Principal,
     id: &RunId,
-    mut each: impl FnMut(&Event, Told),
+    mut each: impl FnMut(&Event, DebateEvent),
 ) -> Result<(), Error> {
     let mut after = 0;
     loop {
         let events = engine.events_of_run(principal, id, after, EVENTS).await?;
         for event in &events {
-            if let Some(told) = Told::read(&event.fact.kind, &event.fact.payload) {
+            if let Some(told) = DebateEvent::read(&event.fact.kind, &event.fact.payload) {
                 each(event, told);
             }
         }
@@ -118,13 +118,13 @@ pub(crate) async fn told(
 fn fault(run: &Run) -> Option<Fault> {
     let fault = |code: &str, message: String| Some(Fault { code: code.to_owned(), message });
     match &run.state {
-        State::Ended(ending) => match ending.outcome {
-            Outcome::Completed => None,
-            Outcome::Cancelled => fault("cancelled", format!("{} cancelled it: {}", ending.by, ending.reason)),
-            Outcome::Failed => fault(&ending.code, ending.reason.clone()),
+        RunState::Ended(ending) => match ending.outcome {
+            RunOutcome::Completed => None,
+            RunOutcome::Cancelled => fault("cancelled", format!("{} cancelled it: {}", ending.by, ending.reason)),
+            RunOutcome::Failed => fault(&ending.code, ending.reason.clone()),
         },
-        State::Stopped { code, message } => fault(code, message.clone()),
-        State::Pending | State::Outside | State::Running { .. } | State::Parked(_) => None,
+        RunState::Stopped { code, message } => fault(code, message.clone()),
+        RunState::Pending | RunState::Outside | RunState::Running { .. } | RunState::Parked(_) => None,
     }
 }
 
@@ -134,7 +134,7 @@ pub(crate) async fn gates(
     engine: &Engine,
     principal: &Principal,
     run: &Run,
-    status: Option<Status>,
+    status: Option<GateStatus>,
 ) -> Result<Vec<folkmoot_store::GateView>, Error> {
     let (id, requester) = (Some(run.start.id.clone()), Some(run.speaker().name));
     let query = GateQuery { run: id, requester, status, limit: GATES, ..GateQuery::default() };
@@ -147,8 +147,8 @@ pub(crate) async fn gates(
 
 /// Those of them that hold it, the newest first.
 pub(crate) async fn pending(engine: &Engine, principal: &Principal, run: &Run) -> Result<Vec<Gate>, Error> {
-    let found = gates(engine, principal, run, Some(Status::Pending)).await?;
-    Ok(found.into_iter().map(|view| view.gate).filter(|gate| gate.mode == Mode::Gate).collect())
+    let found = gates(engine, principal, run, Some(GateStatus::Pending)).await?;
+    Ok(found.into_iter().map(|view| view.gate).filter(|gate| gate.mode == GateMode::Gate).collect())
 }
 
 pub(crate) fn is_its_own(run: &Run, gate: &Gate) -> bool {
@@ -232,8 +232,8 @@ pub(crate) fn cost(spent: Spent) -> DebateCost {
 }
 
 fn outcome(outcome: Value) -> Value {
-    match serde_json::from_value::<Verdict>(outcome.clone()) {
-        Ok(verdict) => serde_json::to_value(DebateVerdict::from(verdict)).unwrap_or(outcome),
+    match serde_json::from_value::<DebateVerdict>(outcome.clone()) {
+        Ok(verdict) => serde_json::to_value(wire::DebateVerdict::from(verdict)).unwrap_or(outcome),
         Err(_) => outcome,
     }
 }
@@ -294,5 +294,5 @@ pub(crate) fn version(run: &Run, view: VersionView) -> wire::CodeVersion {
 
 /// Whether it is over, or stopped until somebody has looked at it: nothing more is told of it then.
 pub(crate) fn is_over(run: &Run) -> bool {
-    run.ending().is_some() || matches!(run.state, State::Stopped { .. })
+    run.ending().is_some() || matches!(run.state, RunState::Stopped { .. })
 }

@@ -14,7 +14,7 @@ use folkmoot_store::{
     Clock, SystemClock,
     health::{self, Health, Of},
 };
-use folkmoot_workflows::doctor::{Area, Finding};
+use folkmoot_workflows::doctor::{Area, DoctorFinding};
 
 use crate::{DataFolder, ServerKey, open_files};
 
@@ -27,11 +27,11 @@ const CLOCKS_APART_MAX: Duration = Duration::from_secs(5);
 /// When this was written; a clock that says less was never set.
 const WRITTEN_MICROS: i64 = 1_790_000_000_000_000;
 /// How long a server may take to say that it lives.
-const PATIENCE: Duration = Duration::from_secs(3);
+const LIVENESS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What to look at.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct DoctorTarget<'a> {
     /// The folder.
     pub data: &'a DataFolder,
     /// The PostgreSQL that is used instead of the folder's file.
@@ -41,9 +41,9 @@ pub struct Place<'a> {
 }
 
 /// Looks at all of it.
-pub async fn examine(place: Place<'_>) -> Vec<Finding> {
-    let server = |name: &str, found| Finding::new(Area::Server, name, found);
-    let data = |name: &str, found| Finding::new(Area::Data, name, found);
+pub async fn examine(place: DoctorTarget<'_>) -> Vec<DoctorFinding> {
+    let server = |name: &str, found| DoctorFinding::new(Area::Server, name, found);
+    let data = |name: &str, found| DoctorFinding::new(Area::Data, name, found);
     let mut findings = vec![
         server("running", running(place.data).await),
         server("open files", Ok(open_files())),
@@ -79,7 +79,7 @@ async fn running(data: &DataFolder) -> Result<String, String> {
     };
     let said = format!("process {} at {}", server.pid, server.url);
     let asked = async { Client::new(&server.url, "").ok()?.ready().await.ok() };
-    match tokio::time::timeout(PATIENCE, asked).await {
+    match tokio::time::timeout(LIVENESS_TIMEOUT, asked).await {
         Ok(Some(())) => Ok(said),
         _ => Err(format!("server.json names {said}, which is not ready: it may have been killed; start it again")),
     }
@@ -97,12 +97,12 @@ fn open_files() -> String {
 }
 
 /// The key's file.
-fn key_file(place: Place<'_>) -> PathBuf {
+fn key_file(place: DoctorTarget<'_>) -> PathBuf {
     place.key.map_or_else(|| place.data.path().join("server.key"), Path::to_owned)
 }
 
 /// The key's name, or none where the first start makes it.
-fn key(place: Place<'_>) -> Result<Option<KeyId>, String> {
+fn key(place: DoctorTarget<'_>) -> Result<Option<KeyId>, String> {
     let path = key_file(place);
     match ServerKey::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && place.key.is_none() => Ok(None),
@@ -111,7 +111,7 @@ fn key(place: Place<'_>) -> Result<Option<KeyId>, String> {
     }
 }
 
-fn describe(place: Place<'_>, key: Option<KeyId>) -> Result<String, String> {
+fn describe(place: DoctorTarget<'_>, key: Option<KeyId>) -> Result<String, String> {
     let Some(key) = key else { return Ok("not there yet; the first start makes it".to_owned()) };
     let path = key_file(place);
     closed_to_others(&path)?;
@@ -119,7 +119,7 @@ fn describe(place: Place<'_>, key: Option<KeyId>) -> Result<String, String> {
 }
 
 /// Whether this server can sign for the webhooks; nothing where there are none.
-fn webhooks(place: Place<'_>, webhooks: &[(String, Option<KeyId>)]) -> Option<Result<String, String>> {
+fn webhooks(place: DoctorTarget<'_>, webhooks: &[(String, Option<KeyId>)]) -> Option<Result<String, String>> {
     // What is wrong with the key is said elsewhere.
     let ours = key(place).ok()?;
     let other = webhooks

@@ -261,7 +261,7 @@ impl IntoResponse for ApiError {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         headers.extend(header);
-        answer.extensions_mut().insert(observe::Code(problem.code));
+        answer.extensions_mut().insert(observe::ProblemCode(problem.code));
         answer
     }
 }

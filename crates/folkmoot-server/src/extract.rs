@@ -19,12 +19,12 @@ const SHORT_BODY_BYTES: usize = 64 << 10;
 
 /// A JSON body from somebody who may be recognised when they ask again. No body is an empty object.
 #[derive(Debug)]
-pub(crate) struct Call<T> {
+pub(crate) struct AuthenticatedCall<T> {
     pub(crate) caller: Caller,
     pub(crate) body: T,
 }
 
-impl<T: DeserializeOwned> FromRequest<App> for Call<T> {
+impl<T: DeserializeOwned> FromRequest<App> for AuthenticatedCall<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {

@@ -75,7 +75,7 @@ fn describe() {
 
 /// What a request asks for. Anybody can invent a method, and must not invent a label by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Method {
+pub(crate) enum MethodLabel {
     Get,
     Post,
     Patch,
@@ -84,7 +84,7 @@ pub(crate) enum Method {
     Other,
 }
 
-impl Method {
+impl MethodLabel {
     pub(crate) fn of(method: &http::Method) -> Self {
         match *method {
             http::Method::GET => Self::Get,
@@ -115,7 +115,7 @@ pub(crate) struct Routes(RwLock<HashMap<Box<str>, Vec<Answers>>>);
 
 #[derive(Debug)]
 struct Answers {
-    method: Method,
+    method: MethodLabel,
     status: StatusCode,
     count: Counter,
     seconds: Histogram,
@@ -123,7 +123,7 @@ struct Answers {
 
 impl Routes {
     /// Counts one answer.
-    pub(crate) fn answered(&self, route: &str, method: Method, status: StatusCode, took: Duration) {
+    pub(crate) fn answered(&self, route: &str, method: MethodLabel, status: StatusCode, took: Duration) {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let same = |answers: &&Answers| answers.method == method && answers.status == status;
         match known.get(route).and_then(|all| all.iter().find(same)) {
@@ -140,7 +140,7 @@ impl Routes {
 }
 
 impl Answers {
-    fn new(route: &str, method: Method, status: StatusCode) -> Self {
+    fn new(route: &str, method: MethodLabel, status: StatusCode) -> Self {
         let (route, name) = (route.to_owned(), method.name());
         let count = metrics::counter!("folkmoot_http_requests_total",
             "method" => name, "route" => route.clone(), "status" => status.as_u16().to_string());

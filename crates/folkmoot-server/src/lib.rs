@@ -31,8 +31,8 @@ mod start;
 mod view;
 
 pub use checkpoints::Checkpoints;
-pub use config::{BOOTSTRAP_TOKENS, BootstrapToken, Config, ConfigError, Limits, Plans};
-pub use data_folder::{DataFolder, LocalModel, LocalToken, LocalTokens, Lock, Served};
+pub use config::{BOOTSTRAP_TOKENS, BootstrapToken, Config, ConfigError, Plans, ServerLimits};
+pub use data_folder::{DataFolder, DataFolderLock, LastServed, LocalModel, LocalToken, LocalTokens};
 
 pub use folkmoot_notify::settings as notify_settings;
 pub use folkmoot_workflows as workflows;

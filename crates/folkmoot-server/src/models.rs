@@ -3,7 +3,7 @@
 use folkmoot_api::wire::{AskedModel, ListeningModel, Provider, ProviderList};
 use folkmoot_workflows::{
     Voices,
-    llm::{models::Origin, rehearsal},
+    llm::{models::ProviderOrigin, rehearsal},
 };
 
 /// Whom these voices would ask, where this one is named or nobody is; or why nobody.
@@ -31,10 +31,10 @@ pub async fn list(voices: &dyn Voices) -> ProviderList {
         name: listed.name,
         kind: listed.kind.to_string(),
         origin: match listed.origin {
-            Origin::Configured => "configured",
-            Origin::Environment => "environment",
-            Origin::Local => "local",
-            Origin::BuiltIn => "built_in",
+            ProviderOrigin::Configured => "configured",
+            ProviderOrigin::Environment => "environment",
+            ProviderOrigin::Local => "local",
+            ProviderOrigin::BuiltIn => "built_in",
         }
         .to_owned(),
         model: listed.model,

@@ -6,15 +6,15 @@ mod message;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use folkmoot_core::{Principal, Refusal, Role, Timestamp, Webhook};
-use folkmoot_engine::{Courier, Engine, Error, Letter, Undelivered};
+use folkmoot_engine::{Courier, CourierFailure, Engine, Error, Letter};
 use folkmoot_notify::{
-    AddressGuard, Channels, Message, Programs,
-    channels::Listed,
-    webhook::{self, Secret},
+    AddressGuard, Channels, Notification, Programs,
+    channels::ChannelInfo,
+    webhook::{self, WebhookSecret},
 };
 use folkmoot_store::{Clock, SystemClock};
 use folkmoot_workflows::{
-    doctor::{Area, Finding},
+    doctor::{Area, DoctorFinding},
     tools,
 };
 use futures_util::future::BoxFuture;
@@ -51,7 +51,7 @@ impl Notifier {
         &self,
         webhook: &Webhook,
         now: Timestamp,
-    ) -> Result<(), folkmoot_notify::Undelivered> {
+    ) -> Result<(), folkmoot_notify::SendFailure> {
         self.to_webhook(webhook, &message::test(webhook.name.as_str(), SystemClock.now()), now).await
     }
 
@@ -66,7 +66,7 @@ impl Notifier {
     }
 
     /// Tells a channel of the configuration that this is a test.
-    pub(crate) async fn test_channel(&self, name: &str) -> Result<(), folkmoot_notify::Undelivered> {
+    pub(crate) async fn test_channel(&self, name: &str) -> Result<(), folkmoot_notify::SendFailure> {
         let now = SystemClock.now();
         self.channels.send(name, &message::test(name, now), now).await
     }
@@ -74,13 +74,13 @@ impl Notifier {
     async fn to_webhook(
         &self,
         webhook: &Webhook,
-        message: &Message,
+        message: &Notification,
         now: Timestamp,
-    ) -> Result<(), folkmoot_notify::Undelivered> {
+    ) -> Result<(), folkmoot_notify::SendFailure> {
         if let Some(problem) = self.of_another_key(webhook) {
-            return Err(folkmoot_notify::Undelivered::later(problem));
+            return Err(folkmoot_notify::SendFailure::later(problem));
         }
-        let secrets: Vec<Secret> =
+        let secrets: Vec<WebhookSecret> =
             webhook.generations(now).map(|generation| secret_number(&self.key, webhook, generation)).collect();
         // The time that is signed is for the receiver, which has no other clock than the world's.
         webhook::send(self.channels.post(), &webhook.url, &secrets, message, SystemClock.now()).await
@@ -89,16 +89,16 @@ impl Notifier {
 
 /// What a webhook's messages are signed with now. Nobody is shown it but whoever makes it or
 /// changes it.
-pub(crate) fn secret(key: &ServerKey, webhook: &Webhook) -> Secret {
+pub(crate) fn secret(key: &ServerKey, webhook: &Webhook) -> WebhookSecret {
     secret_number(key, webhook, webhook.generation)
 }
 
-fn secret_number(key: &ServerKey, webhook: &Webhook, generation: u64) -> Secret {
-    Secret::new(key.webhook_secret(webhook.id.as_str(), generation))
+fn secret_number(key: &ServerKey, webhook: &Webhook, generation: u64) -> WebhookSecret {
+    WebhookSecret::new(key.webhook_secret(webhook.id.as_str(), generation))
 }
 
 impl Courier for Notifier {
-    fn deliver(&self, letter: Letter) -> BoxFuture<'static, Result<(), Undelivered>> {
+    fn deliver(&self, letter: Letter) -> BoxFuture<'static, Result<(), CourierFailure>> {
         let notifier = self.clone();
         Box::pin(async move {
             let now = SystemClock.now();
@@ -107,7 +107,7 @@ impl Courier for Notifier {
                 Some(webhook) => notifier.to_webhook(webhook, &message, letter.at).await,
                 None => notifier.channels.send(&letter.delivery.channel, &message, now).await,
             };
-            told.map_err(|undelivered| Undelivered { reason: undelivered.reason, again: undelivered.again })
+            told.map_err(|undelivered| CourierFailure { reason: undelivered.reason, again: undelivered.again })
         })
     }
 }
@@ -162,8 +162,8 @@ fn system() -> Principal {
 }
 
 /// What the configuration's channels are, and why one of them can tell nobody.
-pub fn examine(config: &Config) -> Vec<Finding> {
-    let finding = |name: String, ok: bool, detail: String| Finding { area: Area::Notify, name, ok, detail };
+pub fn examine(config: &Config) -> Vec<DoctorFinding> {
+    let finding = |name: String, ok: bool, detail: String| DoctorFinding { area: Area::Notify, name, ok, detail };
     let channels = match Channels::new(&config.notify, &config.channels, &programs()) {
         Ok(channels) => channels.list(),
         Err(problem) => return vec![finding("channels".to_owned(), false, problem)],
@@ -172,7 +172,7 @@ pub fn examine(config: &Config) -> Vec<Finding> {
         let detail = "none in folkmoot.toml; webhooks need none: `folkmoot webhook add URL`";
         return vec![finding("channels".to_owned(), true, detail.to_owned())];
     }
-    let found = |Listed { name, kind, events, problem }: Listed| {
+    let found = |ChannelInfo { name, kind, events, problem }: ChannelInfo| {
         let events: Vec<&str> = events.iter().map(|pattern| pattern.as_str()).collect();
         let told = if events.is_empty() { "gates that name it".to_owned() } else { events.join(", ") };
         let ok = problem.is_none();
@@ -184,7 +184,7 @@ pub fn examine(config: &Config) -> Vec<Finding> {
 /// Says in the log what will go wrong: channels that can tell nobody, and names that mean no
 /// channel.
 pub(crate) async fn warn(notifier: &Notifier, config: &Config, engine: &Engine) -> Result<(), Error> {
-    for Listed { name, problem, .. } in notifier.channels.list() {
+    for ChannelInfo { name, problem, .. } in notifier.channels.list() {
         if let Some(problem) = problem {
             tracing::warn!("[channels.{name}] can tell nobody: {problem}");
         }

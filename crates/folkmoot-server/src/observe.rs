@@ -44,7 +44,7 @@ struct Noted {
 
 /// The stable code of an answer that is no success, for the line of the log.
 #[derive(Clone, Debug)]
-pub(crate) struct Code(pub(crate) String);
+pub(crate) struct ProblemCode(pub(crate) String);
 
 /// The id of the request that is answered here.
 pub(crate) fn id() -> Option<String> {
@@ -72,7 +72,7 @@ pub(crate) async fn request(
 ) -> Response {
     let began = Instant::now();
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    let method = figures::Method::of(request.method());
+    let method = figures::MethodLabel::of(request.method());
     let noted = Noted { id: id_of(&request), principal: OnceCell::new(), gate: OnceCell::new() };
     let span = tracing::debug_span!(
         target: "folkmoot::request",
@@ -113,7 +113,7 @@ pub(crate) async fn request(
     NOTED.scope(noted, answered.instrument(span)).await
 }
 
-fn tell(noted: &Noted, method: figures::Method, route: &str, answer: &Response, began: Instant) {
+fn tell(noted: &Noted, method: figures::MethodLabel, route: &str, answer: &Response, began: Instant) {
     macro_rules! line {
         ($level:ident) => {
             tracing::$level!(
@@ -122,7 +122,7 @@ fn tell(noted: &Noted, method: figures::Method, route: &str, answer: &Response, 
                 method = method.name(),
                 route,
                 status = answer.status().as_u16(),
-                code = answer.extensions().get::<Code>().map(|code| code.0.as_str()),
+                code = answer.extensions().get::<ProblemCode>().map(|code| code.0.as_str()),
                 ms = began.elapsed().as_micros() as f64 / 1000.0,
                 principal = noted.principal.get().map(Name::as_str),
                 gate = noted.gate.get().map(GateId::as_str),

@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::Limits;
+use crate::ServerLimits;
 
 /// Open files that are no connections: the database, models, tools, logs. At least so many are left
 /// for them.
@@ -21,14 +21,14 @@ pub(crate) fn connections_of(files: u64) -> usize {
 }
 
 /// The limits as they can be kept, and a line in the log if that is less than what was configured.
-pub(crate) fn within(limits: Limits) -> Limits {
+pub(crate) fn within(limits: ServerLimits) -> ServerLimits {
     match getrlimit(Resource::Nofile).current.map(connections_of) {
         Some(most) if most < limits.connections => {
             tracing::warn!(
                 "at most {most} connections at the same time instead of {}, because of the limit on open files (`ulimit -n`)",
                 limits.connections
             );
-            Limits { connections: most, ..limits }
+            ServerLimits { connections: most, ..limits }
         }
         _ => limits,
     }

@@ -7,17 +7,17 @@ use std::{sync::Arc, time::Duration};
 
 use folkmoot_api::wire::{self, Fault};
 use folkmoot_core::{
-    Gate, GateId, Hold, Principal, Refusal, Role, Run, RunId, SessionId, Status,
-    gate::{Kind, OnTimeout, Wanted},
-    plan::{self, Doing, PlanStatus, Progress, Request, Told, code},
-    run::{Limits, Outcome, RunKind, Starting, State},
+    Gate, GateId, GateStatus, Hold, Principal, Refusal, Role, Run, RunId, SessionId,
+    gate::{GateKind, GatePreferences, OnTimeout},
+    plan::{self, PlanActivity, PlanEvent, PlanGateRequest, PlanProgress, PlanStatus, code},
+    run::{RunKind, RunLimits, RunOutcome, RunState, Starting},
     text,
 };
 use folkmoot_engine::{Caller, Engine, Error, GateQuery};
-use folkmoot_workflows::plan::{Plan, Planning, REQUEST, SOURCES_BYTES_MAX, Source};
+use folkmoot_workflows::plan::{Plan, PlanSource, Planning, REQUEST, SOURCES_BYTES_MAX};
 use tokio::time::Instant;
 
-use crate::{app::App, debates::asked, notify, routes::events::LOG_LOST};
+use crate::{app::App, debates::config_from_request, notify, routes::events::LOG_LOST};
 
 /// How far a plan goes where nobody says.
 const ITERATIONS: u32 = 6;
@@ -34,10 +34,10 @@ const GATES: u32 = 200;
 pub(crate) struct Planned {
     pub(crate) run: Run,
     pub(crate) planning: Planning,
-    pub(crate) progress: Progress,
+    pub(crate) progress: PlanProgress,
     pub(crate) status: PlanStatus,
     /// The gate of its own at which it waits, or at which its session expired.
-    pub(crate) asked: Option<Asked>,
+    pub(crate) asked: Option<PlanGate>,
     /// Another gate at which it waits, such as the one about its budget.
     pub(crate) held_at: Option<GateId>,
     /// What keeps it from working.
@@ -49,16 +49,16 @@ pub(crate) struct Planned {
 
 /// A gate of a plan's own, with what it asks.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PlanGate {
     pub(crate) gate: Gate,
-    pub(crate) request: Request,
+    pub(crate) request: PlanGateRequest,
     pub(crate) text: String,
 }
 
 /// Starts a plan, or finds the one that was started so.
 pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) -> Result<Run, Error> {
     let budget = wanted.budget.map(|wire::PlanBudget { tokens, usd }| {
-        let spending = folkmoot_workflows::llm::settings::Spending { tokens, usd };
+        let spending = folkmoot_workflows::llm::settings::BudgetSettings { tokens, usd };
         spending.budget().map_err(|problem| Refusal::invalid("budget", problem))
     });
     let planning = Planning {
@@ -93,7 +93,7 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         title: planning.title(),
         session_id: Some(session_id),
         input: Some(text::json("goal", &input)?),
-        limits: Limits::default(),
+        limits: RunLimits::default(),
     };
     app.engine.start_run(caller, starting).await
 }
@@ -119,7 +119,7 @@ pub(crate) async fn must_be_startable(app: &App, by: &Principal, planning: &Plan
 async fn must_be_possible(app: &App, by: &Principal, planning: &Planning) -> Result<(), Error> {
     planning.check()?;
     notify::must_be_channels(app, "notification_channels", &planning.notification_channels).await?;
-    asked::must_have_gates(app, by, &gates_of(planning)).await?;
+    config_from_request::must_have_gates(app, by, &gates_of(planning)).await?;
     if let Some(provider) = &planning.provider {
         app.voices.voice(provider).map_err(|failure| Refusal::invalid("provider", failure.message))?;
     }
@@ -127,8 +127,8 @@ async fn must_be_possible(app: &App, by: &Principal, planning: &Planning) -> Res
 }
 
 /// What a plan wants of its gates.
-pub(crate) fn gates_of(planning: &Planning) -> Wanted {
-    Wanted {
+pub(crate) fn gates_of(planning: &Planning) -> GatePreferences {
+    GatePreferences {
         timeout: planning.expires_after,
         // Its own word for it; it never consents by silence.
         on_timeout: Some(OnTimeout::Fail),
@@ -138,12 +138,12 @@ pub(crate) fn gates_of(planning: &Planning) -> Wanted {
 }
 
 /// What a plan builds on. What is not there is refused, and not left out.
-async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<Vec<Source>, Error> {
+async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<Vec<PlanSource>, Error> {
     if names.len() > ENTITIES_MAX {
         let problem = format!("names {} of them, and {ENTITIES_MAX} is the most", names.len());
         return Err(Refusal::invalid("entities", problem).into());
     }
-    let mut sources: Vec<Source> = Vec::new();
+    let mut sources: Vec<PlanSource> = Vec::new();
     let mut bytes = 0;
     for name in names {
         if sources.iter().any(|source| source.name == *name) {
@@ -163,7 +163,7 @@ async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<V
             let problem = format!("have more than {SOURCES_BYTES_MAX} bytes together; name fewer");
             return Err(Refusal::invalid("entities", problem).into());
         }
-        sources.push(Source { name: name.clone(), text });
+        sources.push(PlanSource { name: name.clone(), text });
     }
     Ok(sources)
 }
@@ -200,16 +200,16 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
         run,
     };
     match &planned.run.state {
-        State::Ended(ending) => match ending.outcome {
-            Outcome::Completed => {
+        RunState::Ended(ending) => match ending.outcome {
+            RunOutcome::Completed => {
                 planned.status = PlanStatus::Complete;
                 planned.result = result(engine, &planned.run).await?;
             }
-            Outcome::Cancelled => {
+            RunOutcome::Cancelled => {
                 planned.status = PlanStatus::Cancelled;
                 planned.fault = Some(fault("cancelled", format!("{} cancelled it: {}", ending.by, ending.reason)));
             }
-            Outcome::Failed => {
+            RunOutcome::Failed => {
                 let rejected = [code::REJECTED_PROPOSAL, code::REJECTED_CHECKPOINT].contains(&ending.code.as_str());
                 planned.status = if rejected { PlanStatus::Cancelled } else { PlanStatus::Error };
                 planned.fault = Some(fault(&ending.code, ending.reason.clone()));
@@ -222,12 +222,12 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
                 }
             }
         },
-        State::Stopped { code, message } => {
+        RunState::Stopped { code, message } => {
             planned.status = PlanStatus::Error;
             planned.fault = Some(fault(code, message.clone()));
         }
-        State::Pending | State::Outside | State::Running { .. } | State::Parked(_) => {
-            for gate in gates(engine, principal, &planned.run, Some(Status::Pending)).await? {
+        RunState::Pending | RunState::Outside | RunState::Running { .. } | RunState::Parked(_) => {
+            for gate in gates(engine, principal, &planned.run, Some(GateStatus::Pending)).await? {
                 let id = gate.id.clone();
                 match asked(engine, &planned.run, gate).await? {
                     // Its timer may not have come round yet, but nobody can decide it any more.
@@ -258,12 +258,12 @@ async fn result(engine: &Engine, run: &Run) -> Result<Option<Plan>, Error> {
     serde_json::from_str(&output).map(Some).map_err(|error| Error::Unreadable(format!("a plan's output: {error}")))
 }
 
-async fn progress(engine: &Engine, principal: &Principal, run: &RunId) -> Result<Progress, Error> {
-    let (mut progress, mut after) = (Progress::default(), 0);
+async fn progress(engine: &Engine, principal: &Principal, run: &RunId) -> Result<PlanProgress, Error> {
+    let (mut progress, mut after) = (PlanProgress::default(), 0);
     loop {
         let events = engine.events_of_run(principal, run, after, EVENTS).await?;
         for event in &events {
-            if let Some(told) = Told::read(&event.fact.kind, &event.fact.payload) {
+            if let Some(told) = PlanEvent::read(&event.fact.kind, &event.fact.payload) {
                 progress.apply(&told);
             }
         }
@@ -280,7 +280,7 @@ pub(crate) async fn gates(
     engine: &Engine,
     principal: &Principal,
     run: &Run,
-    status: Option<Status>,
+    status: Option<GateStatus>,
 ) -> Result<Vec<Gate>, Error> {
     let (id, requester) = (Some(run.start.id.clone()), Some(run.speaker().name));
     let query = GateQuery { run: id, requester, status, limit: GATES, ..GateQuery::default() };
@@ -293,8 +293,8 @@ fn is_its_own(run: &Run, gate: &Gate) -> bool {
 }
 
 /// What a gate of a plan asks; nothing where it is another sort of gate, or not the plan's own.
-pub(crate) async fn asked(engine: &Engine, run: &Run, gate: Gate) -> Result<Option<Asked>, Error> {
-    if !is_its_own(run, &gate) || !matches!(gate.content.kind, Kind::Proposal | Kind::Checkpoint) {
+pub(crate) async fn asked(engine: &Engine, run: &Run, gate: Gate) -> Result<Option<PlanGate>, Error> {
+    if !is_its_own(run, &gate) || !matches!(gate.content.kind, GateKind::Proposal | GateKind::Checkpoint) {
         return Ok(None);
     }
     let Some(request) = gate.content.artifacts.iter().position(|artifact| artifact.name == REQUEST) else {
@@ -307,7 +307,7 @@ pub(crate) async fn asked(engine: &Engine, run: &Run, gate: Gate) -> Result<Opti
         return Ok(None);
     };
     let text = contents.first().and_then(read).unwrap_or_else(|| "(erased)".to_owned());
-    Ok(Some(Asked { gate, request, text }))
+    Ok(Some(PlanGate { gate, request, text }))
 }
 
 /// Waits until the plan asks something else than at `after`, or is over, or waits for a provider
@@ -389,9 +389,11 @@ impl Planned {
                 waits.collect::<Vec<_>>().join("; ")
             }
             _ => match self.progress.doing {
-                Doing::Proposes => "Writing the proposal...".to_owned(),
-                Doing::Iterates => format!("Iteration {} of {total} planning...", self.progress.current_iteration),
-                Doing::Concludes => "Writing the final plan...".to_owned(),
+                PlanActivity::Proposes => "Writing the proposal...".to_owned(),
+                PlanActivity::Iterates => {
+                    format!("Iteration {} of {total} planning...", self.progress.current_iteration)
+                }
+                PlanActivity::Concludes => "Writing the final plan...".to_owned(),
             },
         }
     }

@@ -40,7 +40,7 @@ use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
-    routes::events::{Ended, LOG_LOST, Subscriber},
+    routes::events::{FeedEnd, LOG_LOST, Subscriber},
 };
 
 /// The subprotocol that we speak.
@@ -82,7 +82,7 @@ impl FromRequestParts<App> for Knock {
         };
         // A page of somebody else's must not read with what a browser sends along.
         origin::check(&parts.headers, &app.origins)?;
-        if let Some(offered) = Offered::of(parts) {
+        if let Some(offered) = OfferedSubprotocols::of(parts) {
             if !parts.headers.contains_key(header::AUTHORIZATION) {
                 parts.headers.extend(offered.authorization.map(|value| (header::AUTHORIZATION, value)));
             }
@@ -94,11 +94,11 @@ impl FromRequestParts<App> for Knock {
 }
 
 /// The subprotocols of a client that speaks ours.
-struct Offered {
+struct OfferedSubprotocols {
     authorization: Option<HeaderValue>,
 }
 
-impl Offered {
+impl OfferedSubprotocols {
     fn of(parts: &Parts) -> Option<Self> {
         let headers = parts.headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
         let offered: Vec<&str> =
@@ -110,7 +110,7 @@ impl Offered {
 }
 
 /// What one kind of socket says and understands.
-pub(crate) trait Dialect: Send + Sync + 'static {
+pub(crate) trait SocketDialect: Send + Sync + 'static {
     /// The frame that is sent before anything else, and whenever the client has chosen another
     /// position.
     fn begin(&self, position: u64) -> Option<String>;
@@ -121,7 +121,7 @@ pub(crate) trait Dialect: Send + Sync + 'static {
         app: &App,
         who: &Authenticated,
         event: &Event,
-    ) -> impl Future<Output = Result<Option<String>, Ended>> + Send;
+    ) -> impl Future<Output = Result<Option<String>, FeedEnd>> + Send;
 
     /// The position after which the client wants to go on, if that is what it says; `Err` says what
     /// it should send.
@@ -130,7 +130,7 @@ pub(crate) trait Dialect: Send + Sync + 'static {
 
 impl Knock {
     /// Lets them in, to read what comes after `position`.
-    pub(crate) fn admit(self, app: App, position: u64, dialect: impl Dialect) -> Response {
+    pub(crate) fn admit(self, app: App, position: u64, dialect: impl SocketDialect) -> Response {
         let Self { who, answer, upgrade, seat } = self;
         let subscriber = Subscriber::new(app.clone(), who, position, "ws");
         tokio::spawn(async move {
@@ -152,37 +152,39 @@ struct Socket {
 
 /// Why a socket is over.
 #[derive(Debug)]
-enum Over {
+enum SocketEnd {
     /// For this reason of ours.
     With(CloseCode, &'static str),
     /// The client has closed it, or is gone.
     Gone,
 }
 
-impl From<Ended> for Over {
-    fn from(ended: Ended) -> Self {
+impl From<FeedEnd> for SocketEnd {
+    fn from(ended: FeedEnd) -> Self {
         match ended {
-            Ended::Closing => Over::With(CloseCode::Away, "the server is ending; come back with your position"),
-            Ended::Revoked => Over::With(CloseCode::Policy, "the token was revoked"),
-            Ended::Unreadable => Over::With(CloseCode::Error, "the log cannot be read; come back with your position"),
-            Ended::LogLost => Over::With(CloseCode::Error, LOG_LOST),
+            FeedEnd::Closing => SocketEnd::With(CloseCode::Away, "the server is ending; come back with your position"),
+            FeedEnd::Revoked => SocketEnd::With(CloseCode::Policy, "the token was revoked"),
+            FeedEnd::Unreadable => {
+                SocketEnd::With(CloseCode::Error, "the log cannot be read; come back with your position")
+            }
+            FeedEnd::LogLost => SocketEnd::With(CloseCode::Error, LOG_LOST),
         }
     }
 }
 
-impl From<SocketError> for Over {
+impl From<SocketError> for SocketEnd {
     fn from(error: SocketError) -> Self {
         match error {
-            SocketError::Capacity(_) => Over::With(CloseCode::Size, "a message has at most 1 MiB"),
-            SocketError::Protocol(_) => Over::With(CloseCode::Protocol, "that is not the WebSocket protocol"),
-            SocketError::Utf8(_) => Over::With(CloseCode::Invalid, "a text message is UTF-8"),
+            SocketError::Capacity(_) => SocketEnd::With(CloseCode::Size, "a message has at most 1 MiB"),
+            SocketError::Protocol(_) => SocketEnd::With(CloseCode::Protocol, "that is not the WebSocket protocol"),
+            SocketError::Utf8(_) => SocketEnd::With(CloseCode::Invalid, "a text message is UTF-8"),
             SocketError::Io(error) if meter::is_too_much(&error) => TOO_MUCH,
-            _ => Over::Gone,
+            _ => SocketEnd::Gone,
         }
     }
 }
 
-const TOO_MUCH: Over = Over::With(CloseCode::Policy, "you send too much; only a position is ever needed");
+const TOO_MUCH: SocketEnd = SocketEnd::With(CloseCode::Policy, "you send too much; only a position is ever needed");
 
 impl Socket {
     async fn new(upgraded: Upgraded, app: App) -> Self {
@@ -198,14 +200,14 @@ impl Socket {
         Self { stream, app, messages }
     }
 
-    async fn serve(mut self, mut subscriber: Subscriber, dialect: impl Dialect) {
+    async fn serve(mut self, mut subscriber: Subscriber, dialect: impl SocketDialect) {
         let over = match self.talk(&mut subscriber, &dialect).await {
             Ok(never) => match never {},
             Err(over) => over,
         };
         // It counts as gone before it has heard so.
         drop(subscriber);
-        if let Over::With(code, reason) = over {
+        if let SocketEnd::With(code, reason) = over {
             tracing::debug!("a WebSocket is closed: {reason}");
             self.say_farewell(code, reason).await;
         }
@@ -214,8 +216,8 @@ impl Socket {
     async fn talk(
         &mut self,
         subscriber: &mut Subscriber,
-        dialect: &impl Dialect,
-    ) -> Result<std::convert::Infallible, Over> {
+        dialect: &impl SocketDialect,
+    ) -> Result<std::convert::Infallible, SocketEnd> {
         self.send(dialect.begin(subscriber.position())).await?;
         let every = self.app.heartbeat();
         let mut heartbeat = interval_at(Instant::now() + every, every);
@@ -241,9 +243,9 @@ impl Socket {
                 heard = self.stream.next() => {
                     silent = 0;
                     if let Some(position) = self.heard(heard, dialect)? {
-                        let end = self.app.engine.position().await.map_err(|_| Ended::Unreadable)?;
+                        let end = self.app.engine.position().await.map_err(|_| FeedEnd::Unreadable)?;
                         if position > end {
-                            return Err(Over::With(CloseCode::Policy, "the log ends before that position; begin anew"));
+                            return Err(SocketEnd::With(CloseCode::Policy, "the log ends before that position; begin anew"));
                         }
                         subscriber.must_stand().await?;
                         subscriber.go_on_from(position);
@@ -253,7 +255,7 @@ impl Socket {
                 _ = heartbeat.tick() => {
                     silent += 1;
                     if silent > SILENT_MAX {
-                        return Err(Over::With(CloseCode::Policy, "you answer no ping"));
+                        return Err(SocketEnd::With(CloseCode::Policy, "you answer no ping"));
                     }
                     self.write(Message::Ping(Bytes::new()), false).await?;
                 }
@@ -261,22 +263,26 @@ impl Socket {
         }
     }
 
-    fn heard(&self, heard: Option<Result<Message, SocketError>>, dialect: &impl Dialect) -> Result<Option<u64>, Over> {
-        let message = heard.ok_or(Over::Gone)??;
+    fn heard(
+        &self,
+        heard: Option<Result<Message, SocketError>>,
+        dialect: &impl SocketDialect,
+    ) -> Result<Option<u64>, SocketEnd> {
+        let message = heard.ok_or(SocketEnd::Gone)??;
         if self.messages.check().is_err() {
             return Err(TOO_MUCH);
         }
         match message {
-            Message::Text(text) => dialect.hear(&text).map_err(|wanted| Over::With(CloseCode::Policy, wanted)),
-            Message::Binary(_) => Err(Over::With(CloseCode::Unsupported, "send text, not bytes")),
+            Message::Text(text) => dialect.hear(&text).map_err(|wanted| SocketEnd::With(CloseCode::Policy, wanted)),
+            Message::Binary(_) => Err(SocketEnd::With(CloseCode::Unsupported, "send text, not bytes")),
             // A ping is answered while the next message is read or written.
             Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => Ok(None),
             // It is answered as soon as this side closes, too.
-            Message::Close(_) => Err(Over::With(CloseCode::Normal, "")),
+            Message::Close(_) => Err(SocketEnd::With(CloseCode::Normal, "")),
         }
     }
 
-    async fn send(&mut self, frame: Option<String>) -> Result<(), Over> {
+    async fn send(&mut self, frame: Option<String>) -> Result<(), SocketEnd> {
         match frame {
             Some(frame) => self.write(Message::text(frame), false).await,
             None => Ok(()),
@@ -284,21 +290,21 @@ impl Socket {
     }
 
     /// Writes a message; with `more` to follow it may stay in the buffer.
-    async fn write(&mut self, message: Message, more: bool) -> Result<(), Over> {
+    async fn write(&mut self, message: Message, more: bool) -> Result<(), SocketEnd> {
         let closing = self.app.closing.clone();
         tokio::select! {
             written = self.stream.feed(message) => written?,
             // Whoever does not read must not hold up the end.
-            () = closing.cancelled() => return Err(Ended::Closing.into()),
+            () = closing.cancelled() => return Err(FeedEnd::Closing.into()),
         }
         if more { Ok(()) } else { self.flush().await }
     }
 
-    async fn flush(&mut self) -> Result<(), Over> {
+    async fn flush(&mut self) -> Result<(), SocketEnd> {
         let closing = self.app.closing.clone();
         tokio::select! {
             flushed = self.stream.flush() => Ok(flushed?),
-            () = closing.cancelled() => Err(Ended::Closing.into()),
+            () = closing.cancelled() => Err(FeedEnd::Closing.into()),
         }
     }
 

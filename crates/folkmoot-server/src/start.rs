@@ -5,9 +5,9 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use folkmoot_api::wire::ServerFile;
 use folkmoot_core::{
     Name, Principal, Role, principal,
-    token::{Kind, Token},
+    token::{Token, TokenKind},
 };
-use folkmoot_engine::{Engine, Settings, TokioHost, Workflows};
+use folkmoot_engine::{Engine, EngineSettings, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SteadyClock};
 use folkmoot_workflows::{
     Equipment, Voices,
@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Checkpoints, Config, DataFolder, LocalTokens, Lock, Served, ServerKey,
+    Checkpoints, Config, DataFolder, DataFolderLock, LastServed, LocalTokens, ServerKey,
     accept::{self, Acceptor, Door, Hosts},
     app::{Agency, App},
     data_folder::LocalToken,
@@ -105,7 +105,7 @@ pub struct Server {
     data: DataFolder,
     tokens: LocalTokens,
     url: String,
-    lock: Lock,
+    lock: DataFolderLock,
     checkpoints: Option<Checkpoints>,
 }
 
@@ -142,7 +142,7 @@ impl Server {
         let planner =
             Planner { voices: Arc::clone(&voices), expires_after: config.plans.expires_after, asks: config.plans.asks };
         let replays = Debater::replaying(Arc::clone(&voices)).join(Workflows::new());
-        let settings = Settings {
+        let settings = EngineSettings {
             gates: config.policy.clone(),
             questions: config.questions.clone(),
             quota: config.limits.quota(),
@@ -178,7 +178,7 @@ impl Server {
             temporary: config.temporary,
         };
         if !config.temporary {
-            let served = Served { config: config.file.clone(), key: config.key.clone() };
+            let served = LastServed { config: config.file.clone(), key: config.key.clone() };
             or_full(config.data.write_served(&served)).map_err(unusable)?;
         }
         if !or_full(config.data.write_server(&server)).map_err(unusable)? {
@@ -270,14 +270,14 @@ async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens,
     }
     let owner = Principal::new(tokens.you.name.clone(), tokens.you.role);
     let is_known =
-        |token: Token| token.kind == Kind::Personal && token.revoked_at.is_none() && token.principal == owner;
+        |token: Token| token.kind == TokenKind::Personal && token.revoked_at.is_none() && token.principal == owner;
     let is_personal = match engine.protected_person().await? {
         // Who is not protected keeps the token they have.
         Some(_) => engine.token_of(&tokens.you.token).await?.is_some_and(is_known),
         None => true,
     };
-    let kind = if is_personal { Kind::Personal } else { Kind::Reading };
-    for (kind, LocalToken { name, role, token }) in [(kind, &mut tokens.you), (Kind::Minted, &mut tokens.agent)] {
+    let kind = if is_personal { TokenKind::Personal } else { TokenKind::Reading };
+    for (kind, LocalToken { name, role, token }) in [(kind, &mut tokens.you), (TokenKind::Minted, &mut tokens.agent)] {
         let principal = Principal::new(name.clone(), *role);
         if let Err(error) = engine.ensure_token(principal.clone(), kind, token).await {
             // Revoked, or of another kind, as an older version made it: whoever owns the folder

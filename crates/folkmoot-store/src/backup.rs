@@ -80,12 +80,12 @@ pub(crate) fn schema_of(connection: &Connection, file: &Path) -> Result<i64, Err
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TableOf {
     pub name: String,
-    pub columns: Vec<(String, Kind)>,
+    pub columns: Vec<(String, ColumnType)>,
 }
 
 /// The three types that columns have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnType {
     Int,
     Text,
     Bytes,
@@ -110,9 +110,9 @@ pub(crate) fn tables(connection: &Connection) -> Result<Vec<TableOf>, Error> {
             let columns = columns
                 .into_iter()
                 .map(|(column, kind)| match kind.as_str() {
-                    "INTEGER" => Ok((column, Kind::Int)),
-                    "TEXT" => Ok((column, Kind::Text)),
-                    "BLOB" => Ok((column, Kind::Bytes)),
+                    "INTEGER" => Ok((column, ColumnType::Int)),
+                    "TEXT" => Ok((column, ColumnType::Text)),
+                    "BLOB" => Ok((column, ColumnType::Bytes)),
                     other => Err(Error::Schema(format!("{name}.{column} is {other}, which no table of ours has"))),
                 })
                 .collect::<Result<_, Error>>()?;

@@ -36,10 +36,10 @@ impl Clock for SystemClock {
 /// clock has caught up: what was overdue does not become punctual, and no event is older than the
 /// one before it.
 #[derive(Debug, Default)]
-pub struct SteadyClock(Mutex<Option<Reading>>);
+pub struct SteadyClock(Mutex<Option<ClockReading>>);
 
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct ClockReading {
     read_at: Instant,
     moment: Timestamp,
 }
@@ -47,7 +47,7 @@ struct Reading {
 /// A clock that is behind by more was wrong before, not set back since.
 const SET_BACK_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-impl Reading {
+impl ClockReading {
     /// What is read next, where the machine's clock says this.
     fn next(last: Option<Self>, read_at: Instant, clock: Timestamp) -> Self {
         let least = last.map(|last| last.moment.plus(read_at.saturating_duration_since(last.read_at) / 10 * 9));
@@ -58,7 +58,7 @@ impl Reading {
 impl Clock for SteadyClock {
     fn now(&self) -> Timestamp {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = Reading::next(*last, Instant::now(), SystemClock.now());
+        let next = ClockReading::next(*last, Instant::now(), SystemClock.now());
         *last = Some(next);
         next.moment
     }
@@ -70,7 +70,7 @@ impl Clock for SteadyClock {
             return;
         }
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Some(Reading { read_at: Instant::now(), moment });
+        *last = Some(ClockReading { read_at: Instant::now(), moment });
     }
 }
 
@@ -99,7 +99,7 @@ impl Clock for ManualClock {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Instant, Reading, Timestamp};
+    use super::{ClockReading, Duration, Instant, Timestamp};
 
     #[test]
     fn time_goes_on_slowly_while_a_clock_that_was_set_back_catches_up() {
@@ -110,7 +110,7 @@ mod tests {
         for (runs, clock, read) in
             [(0, 1_000, 1_000), (10, 1_010, 1_010), (20, 720, 1_019), (30, 730, 1_028), (400, 1_400, 1_400)]
         {
-            let next = Reading::next(last, begun + Duration::from_secs(runs), second(clock));
+            let next = ClockReading::next(last, begun + Duration::from_secs(runs), second(clock));
             assert_eq!(next.moment, second(read), "after {runs} s");
             last = Some(next);
         }

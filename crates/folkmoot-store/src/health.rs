@@ -20,7 +20,7 @@ use crate::{
 pub use crate::postgres::health::{Setting, look_at_postgres};
 
 /// How long SQLite may look at a large file.
-const PATIENCE: Duration = Duration::from_secs(10);
+const INTEGRITY_CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many of its instructions SQLite executes before it asks whether to go on.
 const INSTRUCTIONS: i32 = 100_000;
 
@@ -100,7 +100,7 @@ fn look(mut connection: Connection, path: &Path) -> Result<Health, Error> {
         true => sqlite::all(&connection, WEBHOOKS, &[], read_webhook)?,
         false => Vec::new(),
     };
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + INTEGRITY_CHECK_TIMEOUT;
     connection.progress_handler(INSTRUCTIONS, Some(move || Instant::now() > until)).map_err(sqlite::failed)?;
     let whole = match sqlite::check_integrity(&connection, "quick_check") {
         Ok(()) => Some(Ok(())),

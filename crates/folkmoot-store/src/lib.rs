@@ -21,8 +21,8 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, Outcome, QuestionId, Run,
-    RunId, Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
-    token::Token,
+    RunId, Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery,
+    erase::ContentStatus, token::Token,
 };
 use tokio::sync::watch;
 
@@ -33,7 +33,7 @@ pub use clock::{Clock, ManualClock, SteadyClock, SystemClock};
 pub use error::Error;
 pub use postgres::Postgres;
 pub use query::{
-    Cursor, DeliveryQuery, GateQuery, GateView, JournalQuery, Line, Page, QuestionQuery, QuestionView, RunQuery,
+    Cursor, DeliveryQuery, GateQuery, GateView, JournalLine, JournalQuery, Page, QuestionQuery, QuestionView, RunQuery,
     WaitingFor,
     debates::{
         DebateQuery, DebateView, LessonQuery, LessonView, LineQuery, TurnQuery, TurnView, VersionQuery, VersionView,
@@ -52,7 +52,7 @@ pub trait Store: Send + Sync {
     /// Judges `command` inside one transaction and writes all that the rules return, or nothing.
     /// Durable on return. [`Error::Refused`] names the rule and, for a decided gate, the decision
     /// that stands.
-    fn write(&self, command: Command) -> impl Future<Output = Result<Written, Error>> + Send;
+    fn write(&self, command: Command) -> impl Future<Output = Result<WriteResult, Error>> + Send;
 
     /// As [`Store::write`], for whoever does not ask where in the log it was written.
     fn execute(&self, command: Command) -> impl Future<Output = Result<Outcome, Error>> + Send {
@@ -106,7 +106,7 @@ pub trait Store: Send + Sync {
     fn runs(&self, query: RunQuery) -> impl Future<Output = Result<Page<Run>, Error>> + Send;
 
     /// Part of a run's journal, in the order in which its steps began.
-    fn journal(&self, query: JournalQuery) -> impl Future<Output = Result<Vec<Line>, Error>> + Send;
+    fn journal(&self, query: JournalQuery) -> impl Future<Output = Result<Vec<JournalLine>, Error>> + Send;
 
     /// One debate, from the moment its run is started.
     fn debate(&self, id: &RunId) -> impl Future<Output = Result<Option<DebateView>, Error>> + Send;
@@ -164,7 +164,7 @@ pub trait Store: Send + Sync {
     fn recorded(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
 
     /// What is known of these contents, without the bytes; those that were never kept are left out.
-    fn kept(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Kept>, Error>> + Send;
+    fn kept(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<ContentStatus>, Error>> + Send;
 
     /// A gate or question that waits, or a run that is not over, that needs this content; none if
     /// nothing does.
@@ -211,7 +211,7 @@ pub trait Store: Send + Sync {
     fn waiting(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<WaitingFor>, Error>> + Send;
 
     /// How many deliveries are in this state.
-    fn count_deliveries(&self, status: delivery::Status) -> impl Future<Output = Result<u64, Error>> + Send;
+    fn count_deliveries(&self, status: delivery::DeliveryStatus) -> impl Future<Output = Result<u64, Error>> + Send;
 
     /// At most `limit` principals that have pending gates, by name.
     fn requesters(&self, limit: u32) -> impl Future<Output = Result<Vec<Name>, Error>> + Send;
@@ -241,7 +241,7 @@ pub trait Store: Send + Sync {
 
 /// What a command came to, and where the log was then.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteResult {
     /// For the caller.
     pub outcome: Outcome,
     /// Everything that the command wrote is at this position or before it.
@@ -256,7 +256,7 @@ pub struct History {
     /// The id of the gate, question or halt; `run:` and the id of a run.
     pub stream: String,
     /// What the row says; `Err` where it cannot even be read.
-    pub row: Option<Result<Record, String>>,
+    pub row: Option<Result<AuditedRow, String>>,
     /// In order.
     pub events: Vec<Event>,
 }
@@ -320,7 +320,7 @@ pub enum AnyStore {
 }
 
 any_store! {
-    write(command: Command) -> Result<Written, Error>;
+    write(command: Command) -> Result<WriteResult, Error>;
     follow(after: u64) -> Result<Vec<Arc<Event>>, Error>;
     events(after: u64, limit: u32) -> Result<Vec<Event>, Error>;
     head() -> Result<Head, Error>;
@@ -330,7 +330,7 @@ any_store! {
     questions(query: QuestionQuery) -> Result<Page<QuestionView>, Error>;
     run(id: &RunId) -> Result<Option<Run>, Error>;
     runs(query: RunQuery) -> Result<Page<Run>, Error>;
-    journal(query: JournalQuery) -> Result<Vec<Line>, Error>;
+    journal(query: JournalQuery) -> Result<Vec<JournalLine>, Error>;
     events_of_run(run: &RunId, after: u64, limit: u32) -> Result<Vec<Event>, Error>;
     ready(workflows: &[WorkflowName], limit: u32) -> Result<Vec<RunId>, Error>;
     orphans(workflows: &[WorkflowName], limit: u32) -> Result<Vec<RunId>, Error>;
@@ -346,7 +346,7 @@ any_store! {
     delivery(id: &DeliveryId) -> Result<Option<Delivery>, Error>;
     deliveries(query: DeliveryQuery) -> Result<Page<Delivery>, Error>;
     waiting(after: &str, limit: u32) -> Result<Vec<WaitingFor>, Error>;
-    count_deliveries(status: delivery::Status) -> Result<u64, Error>;
+    count_deliveries(status: delivery::DeliveryStatus) -> Result<u64, Error>;
     requesters(limit: u32) -> Result<Vec<Name>, Error>;
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;
@@ -360,7 +360,7 @@ any_store! {
     debate_log(query: LineQuery) -> Result<Vec<StoredLine>, Error>;
     lessons(query: LessonQuery) -> Result<Vec<LessonView>, Error>;
     strays(limit: u32) -> Result<Vec<String>, Error>;
-    kept(digests: Vec<Digest>) -> Result<Vec<Kept>, Error>;
+    kept(digests: Vec<Digest>) -> Result<Vec<ContentStatus>, Error>;
     needed_by(digest: Digest) -> Result<Option<String>, Error>;
     barred() -> Result<Vec<Digest>, Error>;
     streams(streams: Vec<String>) -> Result<Vec<Event>, Error>;

@@ -7,8 +7,8 @@
 pub(crate) mod backup;
 mod batch;
 pub(crate) mod health;
-mod heard;
 mod listener;
+mod recent_looks;
 mod statements;
 mod tls;
 mod warnings;
@@ -26,10 +26,10 @@ use std::{
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
-    Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
-    token::Token,
+    Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery,
+    erase::ContentStatus, token::Token,
 };
-use heard::Heard;
+use recent_looks::RecentLooks;
 use tokio::{
     sync::{Notify, mpsc, oneshot, watch},
     task::JoinHandle,
@@ -41,21 +41,21 @@ use tokio_postgres::{
     types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked},
 };
 
-use self::{tls::Tls, writer::Job};
+use self::{tls::TlsConnector, writer::PostgresJob};
 use crate::{
-    Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, LessonQuery,
-    LessonView, Line, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, SystemClock, TurnQuery,
-    TurnView, VersionQuery, VersionView, WaitingFor, Written, migrate, query,
-    recent::{After, Recent},
+    Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalLine, JournalQuery,
+    LessonQuery, LessonView, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, SystemClock,
+    TurnQuery, TurnView, VersionQuery, VersionView, WaitingFor, WriteResult, migrate, query,
+    recent::{EventsAfter, Recent},
     rows::{self, Columns, Value},
 };
 
 /// How many connections a node reads with.
 const READERS: usize = 8;
 /// How long a node waits for the database before it says that it cannot be reached.
-const PATIENCE: Duration = Duration::from_secs(3);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a query may take before the database counts as lost.
-const READ_PATIENCE: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// Plans are kept with their statements, and made while the tables are small: then a scan of the
 /// whole table looks cheapest, and stays the plan when it has a million rows. Everything that we
 /// ask has an index.
@@ -75,11 +75,11 @@ const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::b
 /// A store in a PostgreSQL database, shared with other nodes.
 #[derive(Debug)]
 pub struct Postgres {
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<PostgresJob>,
     pool: Pool,
     recent: Arc<Recent>,
     time: Arc<Time>,
-    heard: Arc<Heard>,
+    heard: Arc<RecentLooks>,
     /// The log is not what this node knows of it.
     gap: Arc<Notify>,
     tasks: Vec<JoinHandle<()>>,
@@ -130,12 +130,19 @@ impl Postgres {
         let recent = Arc::new(Recent::starting_at(head(&pool).await?));
         let (hint, gap) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let (jobs, queue) = mpsc::channel(QUEUE);
-        let writer =
-            writer::Writer::new(config.clone(), tls.clone(), recent.clone(), time.clone(), hint.clone(), gap.clone());
-        let heard = Arc::new(Heard::starting_at(recent.last(), Instant::now()));
+        let writer = writer::PostgresWriter::new(
+            config.clone(),
+            tls.clone(),
+            recent.clone(),
+            time.clone(),
+            hint.clone(),
+            gap.clone(),
+        );
+        let heard = Arc::new(RecentLooks::starting_at(recent.last(), Instant::now()));
         let (known, time_known, heard_by) = (recent.clone(), time.clone(), heard.clone());
         let look = gap.clone();
-        let listener = listener::Listener { config, tls, recent: known, time: time_known, heard: heard_by, hint, gap };
+        let listener =
+            listener::PostgresListener { config, tls, recent: known, time: time_known, heard: heard_by, hint, gap };
         let tasks = vec![tokio::spawn(writer.run(queue)), tokio::spawn(listener.run())];
         Ok(Self { jobs, pool, recent, time, heard, gap: look, tasks })
     }
@@ -163,7 +170,7 @@ impl Postgres {
     ) -> Result<Vec<T>, Error> {
         let client = self.pool.get().await.map_err(unreachable)?;
         let arguments: Vec<&(dyn ToSql + Sync)> = arguments.iter().map(|value| value as _).collect();
-        let asked = timeout(READ_PATIENCE, async {
+        let asked = timeout(READ_TIMEOUT, async {
             let statement = client.prepare_cached(&dollars(sql)).await?;
             client.query(&statement, &arguments).await
         });
@@ -199,9 +206,9 @@ impl Store for Postgres {
         self.recent.last()
     }
 
-    async fn write(&self, command: Command) -> Result<Written, Error> {
+    async fn write(&self, command: Command) -> Result<WriteResult, Error> {
         let (reply, answer) = oneshot::channel();
-        self.jobs.try_send(Job { command, reply }).map_err(|refused| match refused {
+        self.jobs.try_send(PostgresJob { command, reply }).map_err(|refused| match refused {
             mpsc::error::TrySendError::Full(_) => Error::Busy,
             mpsc::error::TrySendError::Closed(_) => Error::Stopped(crate::PANICKED.to_owned()),
         })?;
@@ -211,9 +218,9 @@ impl Store for Postgres {
     async fn follow(&self, after: u64) -> Result<Vec<Arc<Event>>, Error> {
         loop {
             match self.recent.after(after) {
-                After::Events(events) => return Ok(events),
-                After::Forgotten => return crate::recent::caught_up(self.events(after, CATCH_UP).await?),
-                After::Nothing => self.recent.grown_past(after).await,
+                EventsAfter::Events(events) => return Ok(events),
+                EventsAfter::Forgotten => return crate::recent::caught_up(self.events(after, CATCH_UP).await?),
+                EventsAfter::Nothing => self.recent.grown_past(after).await,
             }
         }
     }
@@ -268,7 +275,7 @@ impl Store for Postgres {
         Ok(query.page(self.all(&sql, &arguments, rows::read_run).await?))
     }
 
-    async fn journal(&self, query: JournalQuery) -> Result<Vec<Line>, Error> {
+    async fn journal(&self, query: JournalQuery) -> Result<Vec<JournalLine>, Error> {
         let (sql, arguments) = query.sql();
         self.all(&sql, &arguments, rows::read_line).await
     }
@@ -334,7 +341,7 @@ impl Store for Postgres {
 
     async fn holds(&self) -> Result<(u64, Vec<Hold>), Error> {
         let mut client = self.pool.get().await.map_err(unreachable)?;
-        let asked = timeout(READ_PATIENCE, async {
+        let asked = timeout(READ_TIMEOUT, async {
             // One snapshot: what is committed between the statements would be missed, or taken
             // twice.
             let level = tokio_postgres::IsolationLevel::RepeatableRead;
@@ -362,7 +369,7 @@ impl Store for Postgres {
         self.contents_by(query::RECORDED, digests).await
     }
 
-    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<Kept>, Error> {
+    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<ContentStatus>, Error> {
         let places: Vec<String> = (1..=digests.len()).map(|n| format!("?{n}")).collect();
         if places.is_empty() {
             return Ok(Vec::new());
@@ -414,7 +421,7 @@ impl Store for Postgres {
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {
         let mut client = self.pool.get().await.map_err(unreachable)?;
         let limit = i64::from(limit);
-        let asked = timeout(READ_PATIENCE, async {
+        let asked = timeout(READ_TIMEOUT, async {
             // One snapshot for the statements: a commit between them would look like a row that
             // disagrees.
             let level = tokio_postgres::IsolationLevel::RepeatableRead;
@@ -462,7 +469,7 @@ impl Store for Postgres {
         }
         for row in &journal {
             let Some(n) = place(&histories, &format!("run:{}", row.text(0)?)) else { continue };
-            if let Some(Ok(Record::Run(_, entries, _))) = &mut histories[n].row {
+            if let Some(Ok(AuditedRow::Run(_, entries, _))) = &mut histories[n].row {
                 match rows::read_entry(row) {
                     Ok(entry) => entries.push(entry),
                     Err(unreadable) => histories[n].row = Some(Err(unreadable.to_string())),
@@ -471,7 +478,7 @@ impl Store for Postgres {
         }
         for (row, read) in &kept {
             let Some(n) = place(&histories, &format!("run:{}", row.text(0)?)) else { continue };
-            if let Some(Ok(Record::Run(.., notes))) = &mut histories[n].row {
+            if let Some(Ok(AuditedRow::Run(.., notes))) = &mut histories[n].row {
                 match read(row) {
                     Ok(row) => notes.push(row.note()),
                     Err(unreadable) => histories[n].row = Some(Err(unreadable.to_string())),
@@ -479,7 +486,7 @@ impl Store for Postgres {
             }
         }
         for history in &mut histories {
-            if let Some(Ok(Record::Run(.., notes))) = &mut history.row {
+            if let Some(Ok(AuditedRow::Run(.., notes))) = &mut history.row {
                 *notes = rows::debates::in_order(std::mem::take(notes));
             }
         }
@@ -521,7 +528,7 @@ impl Store for Postgres {
         self.all(query::WAITING, &arguments, query::read_waiting).await
     }
 
-    async fn count_deliveries(&self, status: delivery::Status) -> Result<u64, Error> {
+    async fn count_deliveries(&self, status: delivery::DeliveryStatus) -> Result<u64, Error> {
         let status = [Value::Text(status.word().into())];
         let found = self.all(query::COUNT_DELIVERIES, &status, |row| row.int(0)).await?;
         rows::position(found.into_iter().next().unwrap_or(0))
@@ -558,11 +565,11 @@ impl Store for Postgres {
 fn config(url: &str) -> Result<Config, Error> {
     let mut config: Config =
         url.parse().map_err(|error| Error::Schema(format!("this is no address of a PostgreSQL database: {error}")))?;
-    config.connect_timeout(PATIENCE).application_name("folkmoot").keepalives_idle(Duration::from_secs(5));
+    config.connect_timeout(REPLY_TIMEOUT).application_name("folkmoot").keepalives_idle(Duration::from_secs(5));
     Ok(config)
 }
 
-fn pool(config: &Config, tls: &Tls) -> Result<Pool, Error> {
+fn pool(config: &Config, tls: &TlsConnector) -> Result<Pool, Error> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(config.clone(), tls.clone(), recycling);
     Pool::builder(manager)
@@ -571,15 +578,15 @@ fn pool(config: &Config, tls: &Tls) -> Result<Pool, Error> {
         .post_create(Hook::async_fn(|client, _| {
             Box::pin(async move { client.batch_execute(PLANS).await.map_err(HookError::Backend) })
         }))
-        .create_timeout(Some(PATIENCE))
-        .wait_timeout(Some(PATIENCE))
+        .create_timeout(Some(REPLY_TIMEOUT))
+        .wait_timeout(Some(REPLY_TIMEOUT))
         .build()
         .map_err(|error| Error::Database(error.to_string()))
 }
 
 async fn head(pool: &Pool) -> Result<Head, Error> {
     let client = pool.get().await.map_err(unreachable)?;
-    let found = timeout(READ_PATIENCE, client.query(SELECT_HEAD, &[])).await;
+    let found = timeout(READ_TIMEOUT, client.query(SELECT_HEAD, &[])).await;
     read_head(&answered(client, found)?)
 }
 
@@ -610,8 +617,11 @@ async fn clock_of(pool: &Pool) -> Result<i64, Error> {
 }
 
 /// A connection of its own, for what is done once, and the task that drives it.
-async fn connect(config: &Config, tls: &Tls) -> Result<(Client, JoinHandle<Result<(), tokio_postgres::Error>>), Error> {
-    let connecting = timeout(PATIENCE, config.connect(tls.clone())).await.map_err(|_| silent())?;
+async fn connect(
+    config: &Config,
+    tls: &TlsConnector,
+) -> Result<(Client, JoinHandle<Result<(), tokio_postgres::Error>>), Error> {
+    let connecting = timeout(REPLY_TIMEOUT, config.connect(tls.clone())).await.map_err(|_| silent())?;
     let (client, connection) = connecting.map_err(failed)?;
     Ok((client, tokio::spawn(connection)))
 }
@@ -619,9 +629,9 @@ async fn connect(config: &Config, tls: &Tls) -> Result<(Client, JoinHandle<Resul
 /// Refuses a pooler that gives each transaction another session and leaves prepared statements
 /// behind: nothing works with it for long. While somebody else is in a transaction, what was
 /// prepared before must still be there.
-async fn must_keep_statements(config: &Config, tls: &Tls) -> Result<(), Error> {
+async fn must_keep_statements(config: &Config, tls: &TlsConnector) -> Result<(), Error> {
     let ((client, driver), (other, other_driver)) = tokio::try_join!(connect(config, tls), connect(config, tls))?;
-    let asked = timeout(PATIENCE, async {
+    let asked = timeout(REPLY_TIMEOUT, async {
         let statement = client.prepare("SELECT 1").await?;
         other.batch_execute("BEGIN").await?;
         client.query(&statement, &[]).await
@@ -638,7 +648,7 @@ async fn must_keep_statements(config: &Config, tls: &Tls) -> Result<(), Error> {
     }
 }
 
-async fn migrate(config: &Config, tls: &Tls) -> Result<(), Error> {
+async fn migrate(config: &Config, tls: &TlsConnector) -> Result<(), Error> {
     let (mut client, driver) = connect(config, tls).await?;
     let transaction = client.transaction().await.map_err(failed)?;
     transaction.batch_execute(LOCK).await.map_err(failed)?;

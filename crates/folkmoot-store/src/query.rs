@@ -5,9 +5,9 @@ pub(crate) mod debates;
 use std::fmt;
 
 use folkmoot_core::{
-    Delivery, Event, Gate, GateId, Name, Question, Refusal, Run, RunId, SessionId, Status, Timestamp, WorkflowName,
+    Delivery, Event, Gate, GateId, GateStatus, Name, Question, Refusal, Run, RunId, SessionId, Timestamp, WorkflowName,
     delivery,
-    journal::{Entry, Key},
+    journal::{Entry, EntryKey},
     question,
     run::{self, RunKind},
 };
@@ -30,7 +30,7 @@ pub struct GateView {
 #[derive(Clone, Debug, Default)]
 pub struct GateQuery {
     /// Only these.
-    pub status: Option<Status>,
+    pub status: Option<GateStatus>,
     /// Only of this run.
     pub run: Option<RunId>,
     /// Only of this session.
@@ -56,7 +56,7 @@ pub struct QuestionView {
 #[derive(Clone, Debug, Default)]
 pub struct QuestionQuery {
     /// Only these.
-    pub status: Option<question::Status>,
+    pub status: Option<question::QuestionStatus>,
     /// Only of this agent.
     pub agent: Option<Name>,
     /// Only those that this principal asked, under whatever name.
@@ -79,7 +79,7 @@ pub struct QuestionQuery {
 #[derive(Clone, Debug, Default)]
 pub struct RunQuery {
     /// Only these.
-    pub status: Option<run::Status>,
+    pub status: Option<run::RunStatus>,
     /// Only of this session.
     pub session: Option<SessionId>,
     /// Only those that this run started.
@@ -100,18 +100,18 @@ pub struct JournalQuery {
     /// Whose.
     pub run: RunId,
     /// What came after this moment and key.
-    pub after: Option<(Timestamp, Key)>,
+    pub after: Option<(Timestamp, EntryKey)>,
     /// At most so many.
     pub limit: u32,
     /// Only the line with this key.
-    pub key: Option<Key>,
+    pub key: Option<EntryKey>,
     /// With the results, however long they are.
     pub results: bool,
 }
 
 /// One line of a journal, with its result as JSON unless that was erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct JournalLine {
     /// The row.
     pub entry: Entry,
     /// What the row has only as a digest.
@@ -182,8 +182,8 @@ impl GateQuery {
             ],
             either: None,
             plus: None,
-            status: self.status.map(Status::word),
-            inbox: self.status == Some(Status::Pending),
+            status: self.status.map(GateStatus::word),
+            inbox: self.status == Some(GateStatus::Pending),
             after: self.after.as_ref(),
             limit: self.limit,
         }
@@ -192,7 +192,7 @@ impl GateQuery {
 
     /// Cuts what [`GateQuery::sql`] found to a page.
     pub(crate) fn page(&self, items: Vec<GateView>) -> Page<GateView> {
-        let inbox = self.status == Some(Status::Pending);
+        let inbox = self.status == Some(GateStatus::Pending);
         cut(
             items,
             self.limit,
@@ -221,8 +221,8 @@ impl QuestionQuery {
             ],
             either: self.concerns.as_ref().map(|name| (["asked_by", "agent_id"], name.as_str())),
             plus: self.halting.then_some("halts IS NOT NULL"),
-            status: self.status.map(question::Status::word),
-            inbox: self.status == Some(question::Status::Pending),
+            status: self.status.map(question::QuestionStatus::word),
+            inbox: self.status == Some(question::QuestionStatus::Pending),
             after: self.after.as_ref(),
             limit: self.limit,
         }
@@ -231,7 +231,7 @@ impl QuestionQuery {
 
     /// Cuts what [`QuestionQuery::sql`] found to a page.
     pub(crate) fn page(&self, items: Vec<QuestionView>) -> Page<QuestionView> {
-        let inbox = self.status == Some(question::Status::Pending);
+        let inbox = self.status == Some(question::QuestionStatus::Pending);
         cut(
             items,
             self.limit,
@@ -260,7 +260,7 @@ impl RunQuery {
             ],
             either: None,
             plus: None,
-            status: self.status.map(run::Status::word),
+            status: self.status.map(run::RunStatus::word),
             inbox: false,
             after: self.after.as_ref(),
             limit: self.limit,
@@ -361,7 +361,7 @@ pub(crate) fn of_workflows<'a>(mut first: Vec<Value<'a>>, workflows: &'a [Workfl
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryQuery {
     /// Only these.
-    pub status: Option<delivery::Status>,
+    pub status: Option<delivery::DeliveryStatus>,
     /// Only to this channel.
     pub channel: Option<String>,
     /// From here on.
@@ -389,7 +389,7 @@ impl DeliveryQuery {
             equals: vec![("channel", self.channel.as_deref())],
             either: None,
             plus: None,
-            status: self.status.map(delivery::Status::word),
+            status: self.status.map(delivery::DeliveryStatus::word),
             inbox: false,
             after: self.after.as_ref(),
             limit: self.limit,

@@ -22,20 +22,20 @@ const KEPT: usize = 2048;
 /// a new epoch.
 #[derive(Debug)]
 pub(crate) struct Recent {
-    known: Mutex<Known>,
+    known: Mutex<RecentState>,
     grown: Notify,
     epoch: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct RecentState {
     head: Head,
     events: VecDeque<Arc<Event>>,
 }
 
 /// What became of events that were offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Offered {
+pub(crate) enum OfferResult {
     /// They are known, now or since before.
     Taken,
     /// Some are missing before them, so they were not taken.
@@ -45,7 +45,7 @@ pub(crate) enum Offered {
 }
 
 /// What [`Recent::after`] knows.
-pub(crate) enum After {
+pub(crate) enum EventsAfter {
     /// These come next.
     Events(Vec<Arc<Event>>),
     /// There are some, but they must be read.
@@ -56,27 +56,27 @@ pub(crate) enum After {
 
 impl Recent {
     pub(crate) fn starting_at(head: Head) -> Self {
-        let known = Mutex::new(Known { head, events: VecDeque::new() });
+        let known = Mutex::new(RecentState { head, events: VecDeque::new() });
         Self { known, grown: Notify::new(), epoch: watch::Sender::new(0) }
     }
 
     /// Takes events that were committed. What is already known is skipped.
-    pub(crate) fn offer(&self, events: &[Arc<Event>]) -> Offered {
+    pub(crate) fn offer(&self, events: &[Arc<Event>]) -> OfferResult {
         match self.look(|known| known.take(events)) {
-            Taken::Grown => {
+            TakeResult::Grown => {
                 self.grown.notify_waiters();
-                Offered::Taken
+                OfferResult::Taken
             }
-            Taken::Nothing => Offered::Taken,
-            Taken::Gap => Offered::Gap,
-            Taken::OfAnotherLog => Offered::OfAnotherLog,
+            TakeResult::Nothing => OfferResult::Taken,
+            TakeResult::Gap => OfferResult::Gap,
+            TakeResult::OfAnotherLog => OfferResult::OfAnotherLog,
         }
     }
 
     /// Forgets what is known: the database has lost it, and this is the end of the log that it has.
     pub(crate) fn start_over(&self, head: Head) {
         self.look(|known| {
-            *known = Known { head, events: VecDeque::new() };
+            *known = RecentState { head, events: VecDeque::new() };
             // Under the lock: whoever is handed an event of the new log finds that the epoch has
             // changed.
             self.epoch.send_modify(|epoch| *epoch += 1);
@@ -99,7 +99,7 @@ impl Recent {
         self.look(|known| known.head)
     }
 
-    pub(crate) fn after(&self, position: u64) -> After {
+    pub(crate) fn after(&self, position: u64) -> EventsAfter {
         self.look(|known| known.after(position))
     }
 
@@ -118,7 +118,7 @@ impl Recent {
         }
     }
 
-    fn look<T>(&self, look: impl FnOnce(&mut Known) -> T) -> T {
+    fn look<T>(&self, look: impl FnOnce(&mut RecentState) -> T) -> T {
         switch();
         let found = look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner));
         switch();
@@ -132,31 +132,31 @@ fn switch() {}
 #[cfg(test)]
 use tests::switch;
 
-enum Taken {
+enum TakeResult {
     Grown,
     Nothing,
     Gap,
     OfAnotherLog,
 }
 
-impl Known {
-    fn take(&mut self, events: &[Arc<Event>]) -> Taken {
+impl RecentState {
+    fn take(&mut self, events: &[Arc<Event>]) -> TakeResult {
         let (old, new): (Vec<_>, Vec<_>) = events.iter().partition(|event| event.position <= self.head.position);
         if old.into_iter().any(|event| self.hash_at(event.position).is_some_and(|known| known != event.hash)) {
-            return Taken::OfAnotherLog;
+            return TakeResult::OfAnotherLog;
         }
-        let (Some(first), Some(last)) = (new.first(), new.last()) else { return Taken::Nothing };
+        let (Some(first), Some(last)) = (new.first(), new.last()) else { return TakeResult::Nothing };
         if first.position != self.head.position + 1 {
-            return Taken::Gap;
+            return TakeResult::Gap;
         }
         if first.prev_hash != self.head.hash {
-            return Taken::OfAnotherLog;
+            return TakeResult::OfAnotherLog;
         }
         self.head = Head { position: last.position, hash: last.hash };
         self.events.extend(new.into_iter().cloned());
         let surplus = self.events.len().saturating_sub(KEPT);
         self.events.drain(..surplus);
-        Taken::Grown
+        TakeResult::Grown
     }
 
     /// The hash of the event at this position, if it is kept.
@@ -167,14 +167,14 @@ impl Known {
         }
     }
 
-    fn after(&self, position: u64) -> After {
+    fn after(&self, position: u64) -> EventsAfter {
         if self.head.position <= position {
-            return After::Nothing;
+            return EventsAfter::Nothing;
         }
         let missing = self.head.position - position;
         match self.events.len().checked_sub(usize::try_from(missing).unwrap_or(usize::MAX)) {
-            Some(first) => After::Events(self.events.range(first..).cloned().collect()),
-            None => After::Forgotten,
+            Some(first) => EventsAfter::Events(self.events.range(first..).cloned().collect()),
+            None => EventsAfter::Forgotten,
         }
     }
 }

@@ -7,10 +7,10 @@ use std::{borrow::Cow, sync::OnceLock};
 use folkmoot_core::{
     Artifact, Command, Deadline, Delivery, Digest, Event, Fact, Gate, Halt, Name, Outcome, Principal, Question, Run,
     RunId, Scope, Subject, Timeout, Timer, Timestamp, Webhook, WorkflowName,
-    audit::Record,
+    audit::AuditedRow,
     delivery,
-    erase::Kept,
-    gate::{Content, Reminders, Risk, State},
+    erase::ContentStatus,
+    gate::{Content, GateState, Reminders, Risk},
     halt::Lifting,
     journal::Entry,
     question::{self, Priority},
@@ -19,7 +19,7 @@ use folkmoot_core::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Error, GateView, Line, QuestionView};
+use crate::{Error, GateView, JournalLine, QuestionView};
 
 /// One column of one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -382,14 +382,14 @@ pub(crate) const WRITTEN: [Table; 15] = [
 ];
 
 /// How a row that is the fold of a stream is read.
-type ReadRecord = fn(&dyn Columns) -> Result<Record, Error>;
+type ReadRecord = fn(&dyn Columns) -> Result<AuditedRow, Error>;
 
 /// Every table of which each row is the fold of a stream.
 pub(crate) const RECORDS: [(&Table, ReadRecord); 4] = [
-    (&GATES, |row| Ok(Record::Gate(Box::new(read_gate(row)?)))),
-    (&QUESTIONS, |row| Ok(Record::Question(Box::new(read_question(row)?)))),
-    (&HALTS, |row| Ok(Record::Halt(Box::new(read_halt(row)?)))),
-    (&RUNS, |row| Ok(Record::Run(Box::new(read_run(row)?), Vec::new(), Vec::new()))),
+    (&GATES, |row| Ok(AuditedRow::Gate(Box::new(read_gate(row)?)))),
+    (&QUESTIONS, |row| Ok(AuditedRow::Question(Box::new(read_question(row)?)))),
+    (&HALTS, |row| Ok(AuditedRow::Halt(Box::new(read_halt(row)?)))),
+    (&RUNS, |row| Ok(AuditedRow::Run(Box::new(read_run(row)?), Vec::new(), Vec::new()))),
 ];
 
 impl Table {
@@ -459,8 +459,8 @@ pub(crate) fn select_gates() -> &'static str {
 pub(crate) fn gate(gate: &Gate) -> Vec<Value<'_>> {
     let Gate { content, .. } = gate;
     let (votes, decision) = match &gate.state {
-        State::Pending { votes } => (json(votes), None),
-        State::Closed(decision) => (Value::Text("[]".into()), Some(json_text(decision).into())),
+        GateState::Pending { votes } => (json(votes), None),
+        GateState::Closed(decision) => (Value::Text("[]".into()), Some(json_text(decision).into())),
     };
     vec![
         text(gate.id.as_str()),
@@ -542,8 +542,8 @@ pub(crate) fn read_gate(row: &dyn Columns) -> Result<Gate, Error> {
         digest: parse(&row.text(29)?)?,
         seq: position(row.int(30)?)?,
         state: match row.maybe_text(33)? {
-            Some(decision) => State::Closed(from_json(&decision)?),
-            None => State::Pending { votes: from_json(&row.text(32)?)? },
+            Some(decision) => GateState::Closed(from_json(&decision)?),
+            None => GateState::Pending { votes: from_json(&row.text(32)?)? },
         },
     };
     // Two columns repeat what others say, for the indexes. A row in which they differ was not
@@ -615,8 +615,8 @@ pub(crate) fn artifact(artifact: &Artifact, now: Timestamp) -> Vec<Value<'_>> {
 /// What is known of contents, as [`read_kept`] reads it.
 pub(crate) const SELECT_KEPT: &str = "SELECT digest, CAST(CASE WHEN content IS NULL THEN 0 ELSE 1 END AS BIGINT), erasures, barred, used_at FROM artifacts";
 
-pub(crate) fn read_kept(row: &dyn Columns) -> Result<Kept, Error> {
-    Ok(Kept {
+pub(crate) fn read_kept(row: &dyn Columns) -> Result<ContentStatus, Error> {
+    Ok(ContentStatus {
         digest: parse(&row.text(0)?)?,
         present: row.int(1)? != 0,
         erasures: position(row.int(2)?)?,
@@ -684,14 +684,14 @@ pub(crate) fn run(run: &Run) -> Vec<Value<'_>> {
 
 fn node_of(run: &Run) -> Option<&str> {
     match &run.state {
-        run::State::Running { node, .. } => Some(node.as_str()),
+        run::RunState::Running { node, .. } => Some(node.as_str()),
         _ => None,
     }
 }
 
 fn parked(run: &Run) -> Option<&run::Parked> {
     match &run.state {
-        run::State::Parked(parked) => Some(parked),
+        run::RunState::Parked(parked) => Some(parked),
         _ => None,
     }
 }
@@ -699,7 +699,7 @@ fn parked(run: &Run) -> Option<&run::Parked> {
 /// How many wake-ups a run has had that waits for one more; a new one waits for none.
 fn parked_wakes(run: &Run) -> Option<i64> {
     match &run.state {
-        run::State::Pending => Some(-1),
+        run::RunState::Pending => Some(-1),
         _ => parked(run).map(|parked| int(parked.wakes)),
     }
 }
@@ -716,7 +716,7 @@ fn held(parked: &run::Parked) -> Option<&str> {
 
 pub(crate) fn read_run(row: &dyn Columns) -> Result<Run, Error> {
     let run = Run {
-        start: run::Start {
+        start: run::RunStart {
             id: parse(&row.text(0)?)?,
             kind: parse(&row.text(1)?)?,
             session_id: parse(&row.text(2)?)?,
@@ -817,8 +817,8 @@ pub(crate) fn select_journal(results: bool) -> &'static str {
     if results { with } else { without }
 }
 
-pub(crate) fn read_line(row: &dyn Columns) -> Result<Line, Error> {
-    Ok(Line { entry: read_entry(row)?, result: read_text(row.maybe_bytes(JOURNAL.columns.len())?)? })
+pub(crate) fn read_line(row: &dyn Columns) -> Result<JournalLine, Error> {
+    Ok(JournalLine { entry: read_entry(row)?, result: read_text(row.maybe_bytes(JOURNAL.columns.len())?)? })
 }
 
 pub(crate) fn node(node: &Name, until: Timestamp) -> Vec<Value<'_>> {
@@ -878,8 +878,8 @@ pub(crate) fn read_question(row: &dyn Columns) -> Result<Question, Error> {
         reminders: small(row.int(15)?)?,
         seq: position(row.int(16)?)?,
         state: match row.maybe_text(18)? {
-            Some(closure) => question::State::Closed(from_json(&closure)?),
-            None => question::State::Pending,
+            Some(closure) => question::QuestionState::Closed(from_json(&closure)?),
+            None => question::QuestionState::Pending,
         },
     };
     // Three columns repeat what others say, for the indexes. A row in which they differ was not
@@ -980,7 +980,7 @@ pub(crate) fn delivery(delivery: &Delivery) -> Vec<Value<'_>> {
 }
 
 pub(crate) fn read_delivery(row: &dyn Columns) -> Result<Delivery, Error> {
-    let status: delivery::Status = parse(&row.text(10)?)?;
+    let status: delivery::DeliveryStatus = parse(&row.text(10)?)?;
     let moment = |n| row.int(n).map(Timestamp::from_micros);
     Ok(Delivery {
         id: parse(&row.text(0)?)?,
@@ -994,10 +994,10 @@ pub(crate) fn read_delivery(row: &dyn Columns) -> Result<Delivery, Error> {
         last_error: row.maybe_text(8)?,
         seq: position(row.int(9)?)?,
         state: match status {
-            delivery::Status::Waiting => delivery::State::Waiting { due: moment(11)? },
-            delivery::Status::Sending => delivery::State::Sending { until: moment(11)? },
-            delivery::Status::Delivered => delivery::State::Delivered { at: moment(12)? },
-            delivery::Status::Dead => delivery::State::Dead { at: moment(12)? },
+            delivery::DeliveryStatus::Waiting => delivery::DeliveryState::Waiting { due: moment(11)? },
+            delivery::DeliveryStatus::Sending => delivery::DeliveryState::Sending { until: moment(11)? },
+            delivery::DeliveryStatus::Delivered => delivery::DeliveryState::Delivered { at: moment(12)? },
+            delivery::DeliveryStatus::Dead => delivery::DeliveryState::Dead { at: moment(12)? },
         },
     })
 }

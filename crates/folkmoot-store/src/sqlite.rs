@@ -23,18 +23,18 @@ use std::{
 
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
-    Timer, Timestamp, Webhook, WorkflowName, audit::Record, debate::record::StoredLine, delivery, erase::Kept,
-    token::Token,
+    Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery,
+    erase::ContentStatus, token::Token,
 };
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use self::{readers::Readers, writer::Job};
+use self::{readers::Readers, writer::SqliteJob};
 use crate::{
-    Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalQuery, LessonQuery,
-    LessonView, Line, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, TurnQuery, TurnView,
-    VersionQuery, VersionView, WaitingFor, Written, migrate, query,
-    recent::{After, Recent},
+    Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalLine, JournalQuery,
+    LessonQuery, LessonView, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, TurnQuery, TurnView,
+    VersionQuery, VersionView, WaitingFor, WriteResult, migrate, query,
+    recent::{EventsAfter, Recent},
     rows::{self, Columns, Value},
 };
 
@@ -43,7 +43,7 @@ const CATCH_UP: u32 = 1000;
 /// Why a store does nothing that was closed.
 const CLOSED: &str = "it was closed";
 /// How long one connection waits for another's lock.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Looks at each command before it is judged and after it is durable: for tests of what a crash
 /// leaves behind. Where it says `false` the process is as good as dead, and nobody ever hears what
@@ -77,9 +77,9 @@ pub struct Sqlite {
 #[derive(Debug)]
 enum Jobs {
     /// To the writer's thread.
-    Queue(mpsc::Sender<Job>),
+    Queue(mpsc::Sender<SqliteJob>),
     /// To the writer itself, which answers before anybody else can ask.
-    Memory(Arc<Mutex<writer::Writer>>),
+    Memory(Arc<Mutex<writer::SqliteWriter>>),
 }
 
 impl Sqlite {
@@ -92,7 +92,7 @@ impl Sqlite {
         let head = head(&connection)?;
         let recent = Arc::new(Recent::starting_at(head));
         let (stop, stopped) = watch::channel(None);
-        let writer = writer::Writer::new(connection, head, recent.clone(), clock.clone(), stop, None)?;
+        let writer = writer::SqliteWriter::new(connection, head, recent.clone(), clock.clone(), stop, None)?;
         Ok(Self::on_writer(Arc::new(Mutex::new(writer)), recent, clock, stopped))
     }
 
@@ -105,7 +105,7 @@ impl Sqlite {
     }
 
     fn on_writer(
-        writer: Arc<Mutex<writer::Writer>>,
+        writer: Arc<Mutex<writer::SqliteWriter>>,
         recent: Arc<Recent>,
         clock: Arc<dyn Clock>,
         stopped: watch::Receiver<Option<String>>,
@@ -155,7 +155,8 @@ impl Sqlite {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let (stop, stopped) = watch::channel(None);
         let (checkpointer, checkpoints) = checkpoint::Checkpointer::start(path, stop.clone())?;
-        let writer = writer::Writer::new(connection, head, recent.clone(), clock.clone(), stop, Some(checkpointer))?;
+        let writer =
+            writer::SqliteWriter::new(connection, head, recent.clone(), clock.clone(), stop, Some(checkpointer))?;
         let writer = std::thread::Builder::new()
             .name("folkmoot-writer".to_owned())
             .spawn(move || writer.run(queue))
@@ -194,7 +195,7 @@ impl Sqlite {
         })
     }
 
-    async fn submit<T>(&self, job: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> Job) -> Result<T, Error> {
+    async fn submit<T>(&self, job: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> SqliteJob) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         match self.jobs.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
             Some(Jobs::Queue(jobs)) => match jobs.try_send(job(reply)) {
@@ -260,14 +261,14 @@ impl Store for Sqlite {
         self.recent.last()
     }
 
-    async fn write(&self, command: Command) -> Result<Written, Error> {
+    async fn write(&self, command: Command) -> Result<WriteResult, Error> {
         let Some(witness) = &self.witness else {
-            return self.submit(|reply| Job::Execute(Box::new(command), reply)).await;
+            return self.submit(|reply| SqliteJob::Execute(Box::new(command), reply)).await;
         };
         if !witness.before(&command) {
             return std::future::pending().await;
         }
-        let written = self.submit(|reply| Job::Execute(Box::new(command.clone()), reply)).await;
+        let written = self.submit(|reply| SqliteJob::Execute(Box::new(command.clone()), reply)).await;
         if !witness.after(&command) {
             return std::future::pending().await;
         }
@@ -277,9 +278,9 @@ impl Store for Sqlite {
     async fn follow(&self, after: u64) -> Result<Vec<Arc<Event>>, Error> {
         loop {
             match self.recent.after(after) {
-                After::Events(events) => return Ok(events),
-                After::Forgotten => return crate::recent::caught_up(self.events(after, CATCH_UP).await?),
-                After::Nothing => self.recent.grown_past(after).await,
+                EventsAfter::Events(events) => return Ok(events),
+                EventsAfter::Forgotten => return crate::recent::caught_up(self.events(after, CATCH_UP).await?),
+                EventsAfter::Nothing => self.recent.grown_past(after).await,
             }
         }
     }
@@ -351,7 +352,7 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn journal(&self, query: JournalQuery) -> Result<Vec<Line>, Error> {
+    async fn journal(&self, query: JournalQuery) -> Result<Vec<JournalLine>, Error> {
         self.readers
             .read(move |connection| {
                 let (sql, arguments) = query.sql();
@@ -479,7 +480,7 @@ impl Store for Sqlite {
         self.readers.read(move |connection| contents(connection, query::RECORDED, &digests)).await
     }
 
-    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<Kept>, Error> {
+    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<ContentStatus>, Error> {
         self.readers.read(move |connection| kept(connection, &digests)).await
     }
 
@@ -522,15 +523,15 @@ impl Store for Sqlite {
     }
 
     async fn scrub(&self) -> Result<bool, Error> {
-        self.submit(Job::Scrub).await
+        self.submit(SqliteJob::Scrub).await
     }
 
     async fn forget_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
-        self.submit(|reply| Job::Forget(rows::FORGET_DELIVERIES, before, limit, reply)).await
+        self.submit(|reply| SqliteJob::Forget(rows::FORGET_DELIVERIES, before, limit, reply)).await
     }
 
     async fn forget_debate_log(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
-        self.submit(|reply| Job::Forget(query::debates::FORGET_LINES, before, limit, reply)).await
+        self.submit(|reply| SqliteJob::Forget(query::debates::FORGET_LINES, before, limit, reply)).await
     }
 
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {
@@ -587,7 +588,7 @@ impl Store for Sqlite {
         self.readers.read(read).await
     }
 
-    async fn count_deliveries(&self, status: delivery::Status) -> Result<u64, Error> {
+    async fn count_deliveries(&self, status: delivery::DeliveryStatus) -> Result<u64, Error> {
         let count = [Value::Text(status.word().into())];
         let read = move |connection: &Connection| all(connection, query::COUNT_DELIVERIES, &count, |row| row.int(0));
         rows::position(self.readers.read(read).await?.into_iter().next().unwrap_or(0))
@@ -606,7 +607,7 @@ impl Store for Sqlite {
     }
 
     async fn forget_keys(&self, before: Timestamp) -> Result<(), Error> {
-        self.submit(|reply| Job::ForgetKeys(before, reply)).await
+        self.submit(|reply| SqliteJob::ForgetKeys(before, reply)).await
     }
 
     async fn stopped(&self) -> String {
@@ -683,7 +684,7 @@ pub(crate) fn connect_bare(path: &Path, flags: OpenFlags) -> Result<Connection, 
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .map_err(|error| Error::Database(format!("cannot open {}: {error}", path.display())))?;
     connection.set_prepared_statement_cache_capacity(64);
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    connection.busy_timeout(LOCK_TIMEOUT).map_err(failed)?;
     Ok(connection)
 }
 
@@ -745,7 +746,7 @@ fn contents(connection: &Connection, sql: &str, digests: &[Digest]) -> Result<Ve
     digests.iter().map(one).collect()
 }
 
-fn kept(connection: &Connection, digests: &[Digest]) -> Result<Vec<Kept>, Error> {
+fn kept(connection: &Connection, digests: &[Digest]) -> Result<Vec<ContentStatus>, Error> {
     let sql = format!("{} WHERE digest = ?1", rows::SELECT_KEPT);
     let one = |digest: &Digest| all(connection, &sql, &[Value::Text(digest.to_string().into())], rows::read_kept);
     let found = digests.iter().map(one).collect::<Result<Vec<_>, _>>()?;
@@ -783,7 +784,7 @@ fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<His
                 let sql = format!("SELECT {} FROM {} WHERE id = ?1", table.names(), table.name);
                 row = row.or(all(&snapshot, &sql, &id, |row| Ok(read(row).map_err(|e| e.to_string())))?.pop());
             }
-            if let (Some(Ok(Record::Run(_, journal, notes))), Some(run)) = (&mut row, run) {
+            if let (Some(Ok(AuditedRow::Run(_, journal, notes))), Some(run)) = (&mut row, run) {
                 let run = [Value::Text(run.into())];
                 let sql = format!("SELECT {} FROM journal WHERE run_id = ?1 ORDER BY key", rows::JOURNAL.names());
                 let read = |row: &dyn Columns| Ok(rows::read_entry(row).map_err(|error| error.to_string()));

@@ -25,16 +25,16 @@ pub(crate) struct Folder {
 
 /// What is under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct DirEntry {
     /// The path from the folder, or what can be shown of it.
     pub path: String,
     /// What it is.
-    pub kind: EntryKind,
+    pub kind: DirEntryKind,
 }
 
 /// What can be under a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryKind {
+pub(crate) enum DirEntryKind {
     /// A file, how long it is, and when it was last changed, in nanoseconds.
     File { bytes: u64, changed: i128 },
     /// A folder.
@@ -55,7 +55,7 @@ impl Folder {
     }
 
     /// What is directly in a folder beneath, in the order of the names; `""` is the folder itself.
-    pub(crate) fn list(&self, path: &str) -> io::Result<Vec<Entry>> {
+    pub(crate) fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
         let mut fd = self.fd.try_clone()?;
         if !path.is_empty() {
             fd = descend(fd, path, false)?;
@@ -74,19 +74,19 @@ impl Folder {
             let kind = match fstatat(&fd, name.as_c_str(), AtFlags::AT_SYMLINK_NOFOLLOW) {
                 Ok(stat) if name.to_str().is_ok() => {
                     match SFlag::from_bits_truncate(stat.st_mode & SFlag::S_IFMT.bits()) {
-                        SFlag::S_IFREG => EntryKind::File {
+                        SFlag::S_IFREG => DirEntryKind::File {
                             bytes: u64::try_from(stat.st_size).unwrap_or(0),
                             changed: i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec),
                         },
-                        SFlag::S_IFDIR => EntryKind::Folder,
-                        SFlag::S_IFLNK => EntryKind::Link,
-                        _ => EntryKind::Special,
+                        SFlag::S_IFDIR => DirEntryKind::Folder,
+                        SFlag::S_IFLNK => DirEntryKind::Link,
+                        _ => DirEntryKind::Special,
                     }
                 }
-                _ => EntryKind::Unreadable,
+                _ => DirEntryKind::Unreadable,
             };
             let path = if path.is_empty() { shown.into_owned() } else { format!("{path}/{shown}") };
-            Entry { path, kind }
+            DirEntry { path, kind }
         });
         Ok(entries.collect())
     }

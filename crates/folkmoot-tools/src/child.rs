@@ -28,7 +28,7 @@ use crate::foreign;
 /// What is started. The only way to a process outside of the jail, so that there is one place that
 /// could put it inside.
 #[derive(Clone, Debug)]
-pub(crate) struct Start<'a> {
+pub(crate) struct ProcessSpec<'a> {
     /// The program and its arguments; no shell reads them.
     pub(crate) command: &'a [String],
     /// Variables beside [`USUAL`].
@@ -46,7 +46,7 @@ const COMPLAINTS_BYTES: usize = 4096;
 /// How much of it is told.
 const COMPLAINT_BYTES_SHOWN: usize = 300;
 /// How long we wait for the last of them.
-const COMPLAINTS_PATIENCE: Duration = Duration::from_millis(100);
+const COMPLAINTS_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// A process with its pipes.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub(crate) struct Child {
 }
 
 /// Starts it, or says why not.
-pub(crate) fn start(start: &Start<'_>) -> Result<Child, String> {
+pub(crate) fn start(start: &ProcessSpec<'_>) -> Result<Child, String> {
     let Some((program, arguments)) = start.command.split_first() else {
         return Err("the command is empty: name a program".to_owned());
     };
@@ -97,7 +97,7 @@ pub async fn run_once(
     patience: Duration,
 ) -> Result<(), String> {
     let program = command.first().map(String::as_str).unwrap_or_default();
-    let mut child = start(&Start { command, environment, folder: Path::new("/") })?;
+    let mut child = start(&ProcessSpec { command, environment, folder: Path::new("/") })?;
     (child.stdin, child.stdout) = (None, None);
     match tokio::time::timeout(patience, child.wait()).await {
         Err(_) => Err(format!("`{program}` did not end within {patience:?}")),
@@ -183,7 +183,7 @@ impl Complaints {
 
     async fn text(&mut self) -> String {
         if let Some(reader) = &mut self.reader
-            && tokio::time::timeout(COMPLAINTS_PATIENCE, &mut *reader).await.is_ok()
+            && tokio::time::timeout(COMPLAINTS_TIMEOUT, &mut *reader).await.is_ok()
         {
             self.reader = None;
         }

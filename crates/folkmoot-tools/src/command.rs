@@ -13,7 +13,7 @@ use std::{
 };
 
 use folkmoot_llm::{
-    Answer, Failure, FailureKind, Finish, Hear, Model, Request, Speaker, Usage,
+    FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Speaker, TokenUsage,
     outbound::{KeyWatch, Keys},
 };
 use futures_util::future::BoxFuture;
@@ -24,13 +24,13 @@ use tokio::{
 };
 
 use crate::{
-    child::{self, Child, Start},
+    child::{self, Child, ProcessSpec},
     foreign,
 };
 
 /// A provider that is a program on this machine.
 #[derive(Clone, Debug)]
-pub struct Command {
+pub struct CommandModel {
     /// The provider's name in the configuration.
     pub provider: String,
     /// What answers are recorded under; the program usually has a model of its own.
@@ -62,7 +62,7 @@ impl Default for CommandLimits {
     }
 }
 
-impl Command {
+impl CommandModel {
     /// Why it cannot be started, as far as can be told without starting it.
     ///
     /// # Errors
@@ -87,14 +87,18 @@ const AFTERMATH: Duration = Duration::from_millis(100);
 /// How much of its complaints is told.
 const COMPLAINT_BYTES_MAX: usize = 1000;
 
-impl Model for Command {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+impl Model for CommandModel {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         Box::pin(self.run(request, hear))
     }
 }
 
-impl Command {
-    async fn run(&self, request: &Request, hear: &mut dyn Hear) -> Result<Answer, Failure> {
+impl CommandModel {
+    async fn run(&self, request: &ModelRequest, hear: &mut dyn Hear) -> Result<ModelAnswer, ModelFailure> {
         let begun = Instant::now();
         let prompt = prompt(request);
         let folder = tempfile::tempdir().map_err(|error| {
@@ -102,7 +106,7 @@ impl Command {
         })?;
         let environment: BTreeMap<_, _> =
             self.environment.iter().filter_map(|name| Some((name.clone(), env::var(name).ok()?))).collect();
-        let start = Start { command: &self.command, environment: &environment, folder: folder.path() };
+        let start = ProcessSpec { command: &self.command, environment: &environment, folder: folder.path() };
         let child = child::start(&start).map_err(|why| self.failure(FailureKind::Misconfigured, why))?;
         // What it was given must not come back in its answer, nor in what it complains: records
         // would keep it.
@@ -111,10 +115,10 @@ impl Command {
         if text.trim().is_empty() {
             return Err(self.failure(FailureKind::Empty, "the command ended well, but printed nothing"));
         }
-        Ok(Answer {
+        Ok(ModelAnswer {
             text: text.trim_end().to_owned(),
             finish: Finish::Stop,
-            usage: Usage::estimate(request, text.len()),
+            usage: TokenUsage::estimate(request, text.len()),
             provider: self.provider.clone(),
             model: self.model.clone(),
             version: None,
@@ -133,13 +137,13 @@ impl Command {
         keys: &Keys,
         prompt: &[u8],
         hear: &mut dyn Hear,
-    ) -> Result<String, Failure> {
+    ) -> Result<String, ModelFailure> {
         let (Some(stdin), Some(mut stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(self.failure(FailureKind::Misconfigured, "the command has no standard input or output"));
         };
         let mut written = std::pin::pin!(write(stdin, prompt));
         let mut is_written = false;
-        let mut said = Said::new(self.limits.answer_bytes, keys);
+        let mut said = OutputBuffer::new(self.limits.answer_bytes, keys);
         let mut is_silent = false;
         let last = tokio::time::Instant::now() + self.limits.total;
         let mut patience = tokio::time::Instant::now() + self.limits.idle;
@@ -173,7 +177,12 @@ impl Command {
 
     /// What was printed before the end is in the pipe by now. Somebody outside of the group may
     /// hold it open for ever.
-    async fn aftermath(&self, stdout: &mut ChildStdout, said: &mut Said, hear: &mut dyn Hear) -> Result<(), Failure> {
+    async fn aftermath(
+        &self,
+        stdout: &mut ChildStdout,
+        said: &mut OutputBuffer,
+        hear: &mut dyn Hear,
+    ) -> Result<(), ModelFailure> {
         let mut piece = vec![0; 16 * 1024];
         let until = Instant::now() + self.limits.idle.min(Duration::from_secs(2));
         while Instant::now() < until
@@ -184,12 +193,12 @@ impl Command {
         Ok(())
     }
 
-    fn late(&self, what: &str, limit: Duration) -> Failure {
+    fn late(&self, what: &str, limit: Duration) -> ModelFailure {
         self.failure(FailureKind::TimedOut, format!("the command did not {what} within {limit:?}, and was ended"))
     }
 
-    fn failure(&self, kind: FailureKind, detail: impl Into<String>) -> Failure {
-        Failure::new(&self.provider, kind, detail)
+    fn failure(&self, kind: FailureKind, detail: impl Into<String>) -> ModelFailure {
+        ModelFailure::new(&self.provider, kind, detail)
     }
 }
 
@@ -202,7 +211,7 @@ async fn write(mut stdin: ChildStdin, prompt: &[u8]) {
 
 /// What was said until now: whole characters, and the beginning of the next.
 #[derive(Debug)]
-struct Said {
+struct OutputBuffer {
     text: String,
     part: Vec<u8>,
     bytes_max: usize,
@@ -210,7 +219,7 @@ struct Said {
     watch: KeyWatch,
 }
 
-impl Said {
+impl OutputBuffer {
     fn new(bytes_max: usize, keys: &Keys) -> Self {
         Self { text: String::new(), part: Vec::new(), bytes_max, watch: keys.watch() }
     }
@@ -263,7 +272,7 @@ fn ended_badly(status: ExitStatus, complaint: &str) -> String {
 
 /// The request as one text. One message needs no names; of more, each begins with a mark that none
 /// of them contains, so that no message can pretend to be another.
-fn prompt(request: &Request) -> String {
+fn prompt(request: &ModelRequest) -> String {
     let mut parts: Vec<String> = request.system.iter().cloned().collect();
     match request.messages.as_slice() {
         [only] => parts.push(only.text.clone()),

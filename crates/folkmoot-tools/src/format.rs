@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::{
-    jail::{self, End, Jail, JailError, Limits, Profile},
+    jail::{self, Jail, JailError, JailLimits, JobEnd, Profile},
     program,
     project::tools,
 };
@@ -14,7 +14,7 @@ const CODE_BYTES_MAX: usize = 1 << 20;
 
 folkmoot_core::vocabulary! {
     /// What code can be written in.
-    pub enum Language {
+    pub enum FormatLanguage {
         /// Formatted by rustfmt.
         Rust = "rust",
         /// Formatted by black or ruff.
@@ -54,7 +54,7 @@ pub enum FormatError {
 /// # Errors
 /// If there is no formatter, or it does not take the code. What it printed then is not given to
 /// anybody.
-pub async fn format(jail: &Jail, language: Language, code: &str) -> Result<String, FormatError> {
+pub async fn format(jail: &Jail, language: FormatLanguage, code: &str) -> Result<String, FormatError> {
     if code.len() > CODE_BYTES_MAX {
         return Err(FormatError::Refused {
             formatter: language.formatters()[0].name,
@@ -78,7 +78,7 @@ pub async fn format(jail: &Jail, language: Language, code: &str) -> Result<Strin
 ///
 /// # Errors
 /// [`FormatError::Missing`] if there is none that the jail can use, which says how to get one.
-pub async fn find(jail: &Jail, language: Language) -> Result<String, FormatError> {
+pub async fn find(jail: &Jail, language: FormatLanguage) -> Result<String, FormatError> {
     let mut why = Vec::new();
     for formatter in language.formatters() {
         match jail.tool_chain(language.tool_chain()).await {
@@ -104,7 +104,7 @@ struct Formatter {
     arguments: &'static [&'static str],
 }
 
-impl Language {
+impl FormatLanguage {
     fn formatters(self) -> &'static [Formatter] {
         match self {
             Self::Rust => {
@@ -132,19 +132,19 @@ impl Language {
     }
 
     /// Beside which tool chain its formatter is usually installed.
-    fn tool_chain(self) -> jail::Language {
+    fn tool_chain(self) -> jail::ProgramLanguage {
         match self {
-            Self::Rust => jail::Language::Rust,
-            Self::Python => jail::Language::Python,
-            Self::JavaScript | Self::TypeScript => jail::Language::JavaScript,
-            Self::Go => jail::Language::Go,
-            Self::Shell => jail::Language::Bash,
+            Self::Rust => jail::ProgramLanguage::Rust,
+            Self::Python => jail::ProgramLanguage::Python,
+            Self::JavaScript | Self::TypeScript => jail::ProgramLanguage::JavaScript,
+            Self::Go => jail::ProgramLanguage::Go,
+            Self::Shell => jail::ProgramLanguage::Bash,
         }
     }
 }
 
 impl Formatter {
-    async fn apply(&self, jail: &Jail, language: Language, code: &str) -> Result<String, FormatError> {
+    async fn apply(&self, jail: &Jail, language: FormatLanguage, code: &str) -> Result<String, FormatError> {
         let needs = [self.name.to_owned()];
         let arguments = self.arguments.iter().map(|word| (*word).to_owned());
         let mut job = tools::job("", &needs, &needs);
@@ -166,11 +166,11 @@ impl Formatter {
             Err(error) => return Err(FormatError::Jail(error)),
         }
         job.stdin = code.as_bytes().to_vec();
-        job.limits = Limits {
+        job.limits = JailLimits {
             wall: Duration::from_secs(30),
             memory_bytes: 1 << 30,
             output_bytes: 4 * CODE_BYTES_MAX,
-            ..Limits::of(Profile::Code)
+            ..JailLimits::of(Profile::Code)
         };
         let report = jail.run(job).await.map_err(FormatError::Jail)?;
         if tools::missing(&report, &needs).is_some() {
@@ -178,7 +178,7 @@ impl Formatter {
         }
         let refused = |why: &str| FormatError::Refused { formatter: self.name, why: why.chars().take(1000).collect() };
         let stderr = String::from_utf8_lossy(&report.stderr);
-        if report.end != End::Exited(0) {
+        if report.end != JobEnd::Exited(0) {
             return Err(refused(&format!("it ended with {:?}: {}", report.end, stderr.trim())));
         }
         let formatted = String::from_utf8(report.stdout).map_err(|_| refused("what it printed is not UTF-8"))?;

@@ -33,19 +33,19 @@ use std::{
     time::Duration,
 };
 
-pub use blame::Line;
+pub use blame::BlameLine;
 pub use diff::{Change, ChangedFile, Diff};
 pub use error::GitError;
 pub use history::Revision;
-pub use name::Kind;
+pub use name::WorktreeKind;
 pub use snapshot::{Author, Committed, Snapshot};
-pub use worktree::{Listed, Removal, Worktree};
+pub use worktree::{Removal, Worktree, WorktreeInfo};
 
-use call::{Call, Git, Place};
+use call::{Git, GitCommand, GitLocation};
 
 /// How much git may take and give.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct GitLimits {
     /// For one git command, and for waiting until another program has left the worktree.
     pub time: Duration,
     /// What one command may print, where all of it is needed.
@@ -58,7 +58,7 @@ pub struct Limits {
     pub snapshot_files: usize,
 }
 
-impl Default for Limits {
+impl Default for GitLimits {
     fn default() -> Self {
         Self {
             time: Duration::from_secs(60),
@@ -75,7 +75,7 @@ impl Default for Limits {
 /// # Errors
 /// If there is none; it says what to do.
 pub async fn find() -> Result<PathBuf, GitError> {
-    Git::find(Limits::default()).await.map(|git| git.program)
+    Git::find(GitLimits::default()).await.map(|git| git.program)
 }
 
 /// A repository of the user's.
@@ -100,11 +100,11 @@ impl Repository {
     /// find that of the user's working tree there, so that a server does better to give a folder of
     /// its own ([`Repository::with_worktrees`]).
     pub async fn open(path: &Path) -> Result<Self, GitError> {
-        Self::open_with(path, Limits::default()).await
+        Self::open_with(path, GitLimits::default()).await
     }
 
     /// Opens it with other limits.
-    pub async fn open_with(path: &Path, limits: Limits) -> Result<Self, GitError> {
+    pub async fn open_with(path: &Path, limits: GitLimits) -> Result<Self, GitError> {
         let git = Git::find(limits).await?;
         let nowhere = || GitError::NotARepository(path.display().to_string());
         let path = std::fs::canonicalize(path).map_err(|_| nowhere())?;
@@ -153,12 +153,12 @@ impl Repository {
         })
     }
 
-    async fn find(&self, place: &Place, revision: &str) -> Result<Option<String>, GitError> {
+    async fn find(&self, place: &GitLocation, revision: &str) -> Result<Option<String>, GitError> {
         if revision.is_empty() || revision.len() > 512 || revision.contains(|c: char| c.is_control()) {
             return Err(GitError::Invalid("a revision is an id, a branch or a tag, of at most 512 bytes".into()));
         }
         let commit = format!("{revision}^{{commit}}");
-        let call = Call::new(place, ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]);
+        let call = GitCommand::new(place, ["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]);
         let answer = self.git.ask(call).await?;
         Ok((answer.code == Some(0)).then(|| answer.line()))
     }
@@ -166,13 +166,13 @@ impl Repository {
     /// For commands that read commits only. The working folder is one of git's own, because
     /// attributes in a working tree would apply otherwise: an agent could hide a change by
     /// declaring the file binary.
-    fn reading(&self) -> Place {
-        Place { git_dir: self.common.clone(), work_tree: self.common.join("objects"), no_index: true }
+    fn reading(&self) -> GitLocation {
+        GitLocation { git_dir: self.common.clone(), work_tree: self.common.join("objects"), no_index: true }
     }
 
     /// The user's own `HEAD`; nothing is written there.
-    fn own(&self) -> Place {
-        Place { git_dir: self.git_dir.clone(), work_tree: self.common.join("objects"), no_index: true }
+    fn own(&self) -> GitLocation {
+        GitLocation { git_dir: self.git_dir.clone(), work_tree: self.common.join("objects"), no_index: true }
     }
 }
 

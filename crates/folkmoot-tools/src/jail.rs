@@ -45,7 +45,7 @@ use std::{
 };
 
 pub use inmate::Inmate;
-pub use language::{Execution, Language, Program, ToolChain};
+pub use language::{Execution, Program, ProgramLanguage, ToolChain};
 pub use probe::{Description, Feature, LanguageFound};
 
 /// The writable folder, as a job sees it. It starts there.
@@ -105,7 +105,7 @@ impl Jail {
     /// # Errors
     /// Where nothing was executed, or nobody knows how it ended. That a command failed is no error,
     /// but its end.
-    pub async fn run(&self, job: Job) -> Result<Report, JailError> {
+    pub async fn run(&self, job: JailJob) -> Result<JobReport, JailError> {
         check::job(&job, self.network)?;
         // On the heap: the caller's own future would be some tens of kilobytes larger, and that of
         // its caller, too.
@@ -164,7 +164,7 @@ impl Helper {
 
 /// What is to be executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct JailJob {
     /// What it may see and do.
     pub profile: Profile,
     /// The program and its arguments.
@@ -178,7 +178,7 @@ pub struct Job {
     ///
     /// If it belongs to whom the job runs as (the caller, or, under root, whoever but root owns the
     /// folder), it is mounted: the job writes into it directly, a `.git` in it can only be read,
-    /// and of [`Limits::disk_bytes`] only the size of each single file is held. If root owns it, it
+    /// and of [`JailLimits::disk_bytes`] only the size of each single file is held. If root owns it, it
     /// is copied in, and when the job has ended by itself, the plain files and folders that it
     /// made, changed or removed are brought back; links and what lies below `.git` are not.
     pub folder: Option<PathBuf>,
@@ -191,10 +191,10 @@ pub struct Job {
     /// Its whole environment, beside a few harmless usual variables.
     pub environment: BTreeMap<String, String>,
     /// How much it may use.
-    pub limits: Limits,
+    pub limits: JailLimits,
 }
 
-impl Job {
+impl JailJob {
     /// A command alone, with the limits that suit its profile.
     pub fn new<S: Into<String>>(profile: Profile, command: impl IntoIterator<Item = S>) -> Self {
         Self {
@@ -207,7 +207,7 @@ impl Job {
             readable: Vec::new(),
             stdin: Vec::new(),
             environment: BTreeMap::new(),
-            limits: Limits::of(profile),
+            limits: JailLimits::of(profile),
         }
     }
 }
@@ -237,7 +237,7 @@ folkmoot_core::vocabulary! {
 
 /// How much a job may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct JailLimits {
     /// Time on the wall.
     pub wall: Duration,
     /// Time on the processors, of all its processes together.
@@ -256,7 +256,7 @@ pub struct Limits {
     pub output_bytes: usize,
 }
 
-impl Limits {
+impl JailLimits {
     /// What usually suffices.
     pub fn of(profile: Profile) -> Self {
         const MIB: u64 = 1 << 20;
@@ -285,9 +285,9 @@ impl Limits {
 
 /// How a job ended, and what it took.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct JobReport {
     /// How it ended.
-    pub end: End,
+    pub end: JobEnd,
     /// Every limit that it was seen to reach, also where it went on and succeeded.
     pub reached: BTreeSet<Limit>,
     /// What it printed.
@@ -307,7 +307,7 @@ pub struct Report {
 
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum JobEnd {
     /// By itself, with this code.
     Exited(i32),
     /// By a signal that was not ours.

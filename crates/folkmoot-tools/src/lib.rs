@@ -20,9 +20,9 @@ pub mod testing;
 pub mod tool;
 
 pub use child::{find, run_once};
-pub use command::Command;
+pub use command::CommandModel;
 pub use git::{GitError, Repository, Worktree};
-pub use jail::{End, Inmate, Jail, JailError, Job, Limit, Limits, Profile, Report};
+pub use jail::{Inmate, Jail, JailError, JailJob, JailLimits, JobEnd, JobReport, Limit, Profile};
 pub use lsp::Lsp;
 pub use mcp::Mcp;
 pub use tool::{Tool, ToolCall, ToolError, ToolErrorCode, Toolbox};

@@ -24,14 +24,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Jail;
 
-pub use language::{Known, Language};
+pub use language::{LspCommand, LspLanguage};
 pub use tool::DiagnosticsTool;
 
 /// Asks language servers.
 #[derive(Clone, Debug)]
 pub struct Lsp {
     /// Where they run.
-    pub place: Place,
+    pub place: LspPlacement,
     /// From its start to its last word.
     pub total: Duration,
     /// How long a server that has said something, and is not at work, must be silent until that is
@@ -45,7 +45,7 @@ pub struct Lsp {
 
 /// Where a server runs.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum LspPlacement {
     /// In the jail.
     Jail(Jail),
     /// As a process of ours. Only for projects that somebody trusts as far as their own editor
@@ -56,15 +56,15 @@ pub enum Place {
 impl Lsp {
     /// Servers that run in a jail.
     pub fn new(jail: Jail) -> Self {
-        Self::at(Place::Jail(jail))
+        Self::at(LspPlacement::Jail(jail))
     }
 
     /// Servers that run outside of it, for somebody who trusts the project, and all that it brings.
     pub fn outside_the_jail() -> Self {
-        Self::at(Place::OutsideTheJail)
+        Self::at(LspPlacement::OutsideTheJail)
     }
 
-    fn at(place: Place) -> Self {
+    fn at(place: LspPlacement) -> Self {
         Self {
             place,
             total: Duration::from_secs(60),
@@ -77,7 +77,7 @@ impl Lsp {
 
 /// A file, and who is asked about it.
 #[derive(Clone, Debug)]
-pub struct Question<'a> {
+pub struct LspRequest<'a> {
     /// The server and its arguments.
     pub server: &'a [String],
     /// The project's folder.
@@ -85,7 +85,7 @@ pub struct Question<'a> {
     /// The file, within the folder; it need not exist.
     pub file: &'a Path,
     /// What it is written in.
-    pub language: Language,
+    pub language: LspLanguage,
     /// What is in it.
     pub text: &'a str,
 }
@@ -109,7 +109,7 @@ pub struct Diagnostic {
     /// The character in it, from 1.
     pub column: u32,
     /// How bad it is.
-    pub severity: Severity,
+    pub severity: DiagnosticSeverity,
     /// What it is, in the server's words.
     pub message: String,
     /// Who found it: a server can ask others.
@@ -119,7 +119,7 @@ pub struct Diagnostic {
 
 folkmoot_core::vocabulary! {
     /// How bad a fault is.
-    pub enum Severity {
+    pub enum DiagnosticSeverity {
         /// It is wrong.
         Error = "error",
         /// It may be wrong.
@@ -197,12 +197,12 @@ impl Lsp {
     ///
     /// # Errors
     /// If there is none, which says why.
-    pub async fn server(&self, language: Language) -> Result<Vec<String>, LspError> {
+    pub async fn server(&self, language: LspLanguage) -> Result<Vec<String>, LspError> {
         let mut why = Vec::new();
         for command in language.installed()? {
             match &self.place {
-                Place::OutsideTheJail => return Ok(command),
-                Place::Jail(jail) => match server::lend(jail, &command, language).await {
+                LspPlacement::OutsideTheJail => return Ok(command),
+                LspPlacement::Jail(jail) => match server::lend(jail, &command, language).await {
                     Ok(_) => return Ok(command),
                     Err(LspError::Missing(reason)) => why.push(reason),
                     Err(error) => return Err(error),
@@ -213,7 +213,7 @@ impl Lsp {
     }
 
     /// What a server says about a file.
-    pub async fn diagnostics(&self, question: &Question<'_>) -> Result<Diagnosis, LspError> {
+    pub async fn diagnostics(&self, question: &LspRequest<'_>) -> Result<Diagnosis, LspError> {
         let root = question.root.canonicalize().map_err(|error| {
             LspError::Invalid(format!("the folder {} cannot be opened: {error}", question.root.display()))
         })?;

@@ -35,12 +35,12 @@ use crate::{
     foreign,
     tool::{Tool, ToolError, ToolErrorCode},
 };
-use connection::Connection;
-use offer::Offer;
+use connection::McpConnection;
+use offer::McpOffer;
 
 /// A server, as it is configured.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub struct McpServerConfig {
     /// What it is called here: lower-case letters, digits, `-` and `_`.
     pub name: String,
     /// How it is reached.
@@ -68,13 +68,13 @@ pub enum Reach {
         /// Where it is.
         url: String,
         /// What it demands as a bearer token.
-        key: Option<Key>,
+        key: Option<KeySource>,
     },
 }
 
 /// Where a key is found. It is read when it is needed, and kept nowhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum KeySource {
     /// In a variable of our environment.
     Variable(String),
     /// In a file.
@@ -151,14 +151,14 @@ folkmoot_core::vocabulary! {
 /// A server that was reached, and its tools. The connection ends with the last of them.
 #[derive(Clone, Debug)]
 pub struct Mcp {
-    client: Arc<Client>,
+    client: Arc<McpClient>,
     tools: Vec<Arc<dyn Tool>>,
     warnings: Vec<String>,
 }
 
 impl Mcp {
     /// Connects to a server and asks for its tools.
-    pub async fn connect(server: Server) -> Result<Self, McpError> {
+    pub async fn connect(server: McpServerConfig) -> Result<Self, McpError> {
         let fault = |detail: &str| McpError {
             server: server.name.clone(),
             kind: McpErrorKind::Misconfigured,
@@ -170,9 +170,9 @@ impl Mcp {
         }
         let connection = connection::open(&server).await?;
         let (offers, warnings) = offer::admit(&server, connection.listed(), connection.keys());
-        let client = Arc::new(Client {
+        let client = Arc::new(McpClient {
             server,
-            state: Mutex::new(State { connection: Some(Arc::new(connection)), ..State::default() }),
+            state: Mutex::new(McpClientState { connection: Some(Arc::new(connection)), ..McpClientState::default() }),
         });
         let tools = offers
             .into_iter()
@@ -203,20 +203,20 @@ impl Mcp {
 
 /// What the tools of one server share.
 #[derive(Debug)]
-struct Client {
-    server: Server,
-    state: Mutex<State>,
+struct McpClient {
+    server: McpServerConfig,
+    state: Mutex<McpClientState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    connection: Option<Arc<Connection>>,
+struct McpClientState {
+    connection: Option<Arc<McpConnection>>,
     reconnects: VecDeque<Instant>,
 }
 
-impl Client {
+impl McpClient {
     /// The connection that stands, or a new one. Whoever comes meanwhile waits for the same.
-    async fn connection(&self) -> Result<Arc<Connection>, McpError> {
+    async fn connection(&self) -> Result<Arc<McpConnection>, McpError> {
         let mut state = self.state.lock().await;
         if let Some(connection) = &state.connection
             && connection.is_alive().await
@@ -244,8 +244,8 @@ impl Client {
 /// A tool of a server.
 #[derive(Debug)]
 struct RemoteTool {
-    client: Arc<Client>,
-    offer: Offer,
+    client: Arc<McpClient>,
+    offer: McpOffer,
 }
 
 impl Tool for RemoteTool {
@@ -281,7 +281,7 @@ impl Tool for RemoteTool {
 impl RemoteTool {
     /// A server could offer something harmless and change it afterwards; what was checked,
     /// described and perhaps approved is what is called, or nothing.
-    async fn must_be_as_offered(&self, connection: &Arc<Connection>) -> Result<(), ToolError> {
+    async fn must_be_as_offered(&self, connection: &Arc<McpConnection>) -> Result<(), ToolError> {
         let listed = match timeout(self.client.server.limits.connect, connection.relisted()).await {
             Ok(listed) => listed.map_err(|error| self.failed(connection, error))?,
             Err(_) => return Err(self.late("list its tools", self.client.server.limits.connect)),
@@ -301,7 +301,7 @@ impl RemoteTool {
         }
     }
 
-    async fn ask(&self, connection: &Arc<Connection>, arguments: Map<String, Value>) -> Result<Value, ToolError> {
+    async fn ask(&self, connection: &Arc<McpConnection>, arguments: Map<String, Value>) -> Result<Value, ToolError> {
         let limit = self.client.server.limits.call;
         let params = CallToolRequestParams::new(self.offer.remote.clone()).with_arguments(arguments);
         match timeout(limit, connection.call(params)).await {
@@ -318,7 +318,7 @@ impl RemoteTool {
         )
     }
 
-    fn failed(&self, connection: &Connection, error: ServiceError) -> ToolError {
+    fn failed(&self, connection: &McpConnection, error: ServiceError) -> ToolError {
         let (name, keys) = (&self.offer.name, connection.keys());
         if let Some((kind, detail)) = connection.fault() {
             let code = if kind == McpErrorKind::TooLarge { ToolErrorCode::TooLarge } else { ToolErrorCode::Failed };

@@ -20,12 +20,12 @@ use std::{
 
 use crate::{
     child,
-    jail::{Jail, JailError, Job, Language, Readable, can_be_lent},
+    jail::{Jail, JailError, JailJob, ProgramLanguage, Readable, can_be_lent},
     project::tools,
 };
 
 /// Lends a program to a job. Gives what to execute there in its place.
-pub(crate) async fn lend(jail: &Jail, program: &str, job: &mut Job) -> Result<Vec<String>, JailError> {
+pub(crate) async fn lend(jail: &Jail, program: &str, job: &mut JailJob) -> Result<Vec<String>, JailError> {
     let found = child::find(program, &BTreeMap::new()).and_then(|path| std::path::absolute(path).ok());
     let found = found.ok_or_else(|| JailError::Missing(format!("`{program}` is not installed, or not on PATH")))?;
     let unlendable = |why: &str| JailError::Missing(format!("{} cannot be used in the jail: {why}", found.display()));
@@ -38,7 +38,7 @@ pub(crate) async fn lend(jail: &Jail, program: &str, job: &mut Job) -> Result<Ve
     let place = Path::new("/opt/program").join(&name);
     match sort {
         Sort::Script(Interpreter::Node) => {
-            tools::lend(jail, Language::JavaScript, job).await?;
+            tools::lend(jail, ProgramLanguage::JavaScript, job).await?;
             let script = match (is_system(&real), outermost(&real, "node_modules")) {
                 (true, _) => real,
                 (false, Some(modules)) => put(job, &modules, &place.join("node_modules"), &real)?,
@@ -73,7 +73,7 @@ pub(crate) async fn lend(jail: &Jail, program: &str, job: &mut Job) -> Result<Ve
 }
 
 /// Where a program is looked for first.
-pub(crate) fn put_first(job: &mut Job, program: &str) {
+pub(crate) fn put_first(job: &mut JailJob, program: &str) {
     if let Some(folder) = Path::new(program).parent().and_then(Path::to_str).filter(|folder| !folder.is_empty()) {
         let rest = job.environment.get("PATH").map_or(crate::jail::PATH, String::as_str);
         let path = format!("{folder}:{rest}");
@@ -81,9 +81,9 @@ pub(crate) fn put_first(job: &mut Job, program: &str) {
     }
 }
 
-async fn of_rustup(jail: &Jail, name: &str, job: &mut Job) -> Result<Vec<String>, JailError> {
-    let chain = jail.tool_chain(Language::Rust).await?;
-    tools::lend(jail, Language::Rust, job).await?;
+async fn of_rustup(jail: &Jail, name: &str, job: &mut JailJob) -> Result<Vec<String>, JailError> {
+    let chain = jail.tool_chain(ProgramLanguage::Rust).await?;
+    tools::lend(jail, ProgramLanguage::Rust, job).await?;
     match chain.home().is_some_and(|home| home.join("bin").join(name).is_file()) {
         true => Ok(vec![name.to_owned()]),
         false => Err(JailError::Missing(format!(
@@ -134,7 +134,7 @@ fn python_prefix(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Lends an environment of Python, and what it was made of. Gives where a file of it is then.
-fn lend_python(job: &mut Job, prefix: &Path, place: &Path, file: &Path) -> Result<PathBuf, JailError> {
+fn lend_python(job: &mut JailJob, prefix: &Path, place: &Path, file: &Path) -> Result<PathBuf, JailError> {
     // Only for a Python of its own: an environment finds its library by its configuration.
     job.environment.remove("PYTHONHOME");
     let python = fs::canonicalize(prefix.join("bin/python3"))
@@ -150,7 +150,7 @@ fn lend_python(job: &mut Job, prefix: &Path, place: &Path, file: &Path) -> Resul
 }
 
 /// Makes a folder or file readable, and gives where a file in it is then.
-fn put(job: &mut Job, host: &Path, inside: &Path, file: &Path) -> Result<PathBuf, JailError> {
+fn put(job: &mut JailJob, host: &Path, inside: &Path, file: &Path) -> Result<PathBuf, JailError> {
     let readable = Readable { host: host.to_owned(), inside: inside.to_owned() };
     if !can_be_lent(&readable) {
         return Err(JailError::Missing(format!(

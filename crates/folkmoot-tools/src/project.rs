@@ -22,16 +22,16 @@ use std::{collections::BTreeMap, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-pub use run::{Check, CommandResult, check, run};
+pub use run::{CommandResult, ProjectCheck, check, run};
 
-use crate::beneath::{Entry, EntryKind, Folder};
+use crate::beneath::{DirEntry, DirEntryKind, Folder};
 
 /// The longest file that is looked into.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 folkmoot_core::vocabulary! {
     /// What a project is built with.
-    pub enum Kind {
+    pub enum ProjectKind {
         /// Rust, by Cargo.
         Cargo = "cargo",
         /// JavaScript or TypeScript, by npm, pnpm, yarn or bun.
@@ -97,20 +97,20 @@ impl Hook {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
     /// What it is built with, and in which folders; `""` is the top.
-    pub kinds: Vec<(Kind, String)>,
+    pub kinds: Vec<(ProjectKind, String)>,
     /// Its commands, in a fixed order.
-    pub commands: Vec<Command>,
+    pub commands: Vec<ProjectCommand>,
     /// Files that could not be understood.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ProjectProblem>,
 }
 
 /// One command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Command {
+pub struct ProjectCommand {
     /// What it is for.
     pub purpose: Purpose,
     /// What it belongs to.
-    pub kind: Kind,
+    pub kind: ProjectKind,
     /// The folder to start it in, from the top; `""` is the top.
     pub folder: String,
     /// The program and its arguments.
@@ -127,7 +127,7 @@ pub struct Command {
 
 /// A file that could not be understood.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
+pub struct ProjectProblem {
     /// The path from the top.
     pub file: String,
     /// Why.
@@ -137,9 +137,10 @@ pub struct Problem {
 impl Project {
     /// The commands for a purpose. Make's only where nothing else has one, because a Makefile
     /// usually calls the others.
-    pub fn commands(&self, purpose: Purpose) -> Vec<&Command> {
-        let all: Vec<&Command> = self.commands.iter().filter(|command| command.purpose == purpose).collect();
-        let direct: Vec<&Command> = all.iter().copied().filter(|command| command.kind != Kind::Make).collect();
+    pub fn commands(&self, purpose: Purpose) -> Vec<&ProjectCommand> {
+        let all: Vec<&ProjectCommand> = self.commands.iter().filter(|command| command.purpose == purpose).collect();
+        let direct: Vec<&ProjectCommand> =
+            all.iter().copied().filter(|command| command.kind != ProjectKind::Make).collect();
         if direct.is_empty() { all } else { direct }
     }
 
@@ -157,69 +158,72 @@ pub fn detect(folder: &Path) -> io::Result<Project> {
     let beneath = Folder::open(folder)?;
     let mut project = Project::default();
     let top = beneath.list("")?;
-    look(&mut Place { beneath: &beneath, folder: "", entries: &top, project: &mut project }, &[]);
-    let covered: Vec<Kind> = project.kinds.iter().map(|(kind, _)| *kind).collect();
+    look(&mut ScannedFolder { beneath: &beneath, folder: "", entries: &top, project: &mut project }, &[]);
+    let covered: Vec<ProjectKind> = project.kinds.iter().map(|(kind, _)| *kind).collect();
     let left_out = ["target", "node_modules", "vendor", "venv", "dist", "build"];
     for entry in &top {
-        if entry.kind != EntryKind::Folder
+        if entry.kind != DirEntryKind::Folder
             || entry.path.starts_with(['.', '-'])
             || left_out.contains(&entry.path.as_str())
         {
             continue;
         }
         let Ok(entries) = beneath.list(&entry.path) else { continue };
-        look(&mut Place { beneath: &beneath, folder: &entry.path, entries: &entries, project: &mut project }, &covered);
+        look(
+            &mut ScannedFolder { beneath: &beneath, folder: &entry.path, entries: &entries, project: &mut project },
+            &covered,
+        );
     }
     Ok(project)
 }
 
-fn look(place: &mut Place<'_>, covered: &[Kind]) {
-    for kind in [Kind::Cargo, Kind::Npm, Kind::Go, Kind::Python, Kind::Make] {
+fn look(place: &mut ScannedFolder<'_>, covered: &[ProjectKind]) {
+    for kind in [ProjectKind::Cargo, ProjectKind::Npm, ProjectKind::Go, ProjectKind::Python, ProjectKind::Make] {
         if covered.contains(&kind) {
             continue;
         }
         match kind {
-            Kind::Cargo => cargo::detect(place),
-            Kind::Npm => npm::detect(place),
-            Kind::Go => go::detect(place),
-            Kind::Python => python::detect(place),
-            Kind::Make => make::detect(place),
+            ProjectKind::Cargo => cargo::detect(place),
+            ProjectKind::Npm => npm::detect(place),
+            ProjectKind::Go => go::detect(place),
+            ProjectKind::Python => python::detect(place),
+            ProjectKind::Make => make::detect(place),
         }
     }
 }
 
 /// A folder that is looked at, and where the findings go.
-struct Place<'a> {
+struct ScannedFolder<'a> {
     beneath: &'a Folder,
     folder: &'a str,
-    entries: &'a [Entry],
+    entries: &'a [DirEntry],
     project: &'a mut Project,
 }
 
-impl Place<'_> {
+impl ScannedFolder<'_> {
     fn path(&self, name: &str) -> String {
         if self.folder.is_empty() { name.to_owned() } else { format!("{}/{name}", self.folder) }
     }
 
     fn has(&self, name: &str) -> bool {
         let path = self.path(name);
-        self.entries.iter().any(|entry| entry.path == path && matches!(entry.kind, EntryKind::File { .. }))
+        self.entries.iter().any(|entry| entry.path == path && matches!(entry.kind, DirEntryKind::File { .. }))
     }
 
     fn has_folder(&self, name: &str) -> bool {
         let path = self.path(name);
-        self.entries.iter().any(|entry| entry.path == path && entry.kind == EntryKind::Folder)
+        self.entries.iter().any(|entry| entry.path == path && entry.kind == DirEntryKind::Folder)
     }
 
     /// The names of files directly in a folder below.
     fn files_in(&self, name: &str) -> Vec<String> {
         let entries = self.beneath.list(&self.path(name)).unwrap_or_default().into_iter();
-        let files = entries.filter(|entry| matches!(entry.kind, EntryKind::File { .. }));
+        let files = entries.filter(|entry| matches!(entry.kind, DirEntryKind::File { .. }));
         files.filter_map(|entry| Some(entry.path.rsplit('/').next()?.to_owned())).collect()
     }
 
     fn files(&self) -> Vec<String> {
-        let files = self.entries.iter().filter(|entry| matches!(entry.kind, EntryKind::File { .. }));
+        let files = self.entries.iter().filter(|entry| matches!(entry.kind, DirEntryKind::File { .. }));
         files.filter_map(|entry| Some(entry.path.rsplit('/').next()?.to_owned())).collect()
     }
 
@@ -246,17 +250,17 @@ impl Place<'_> {
 
     fn problem<T>(&mut self, name: &str, what: &str) -> Option<T> {
         let file = self.path(name);
-        self.project.problems.push(Problem { file, what: what.to_owned() });
+        self.project.problems.push(ProjectProblem { file, what: what.to_owned() });
         None
     }
 
-    fn found(&mut self, kind: Kind) {
+    fn found(&mut self, kind: ProjectKind) {
         self.project.kinds.push((kind, self.folder.to_owned()));
     }
 
-    fn command(&mut self, kind: Kind, purpose: Purpose, because: &str, argv: &[&str]) -> &mut Command {
+    fn command(&mut self, kind: ProjectKind, purpose: Purpose, because: &str, argv: &[&str]) -> &mut ProjectCommand {
         let because = self.path(because);
-        self.project.commands.push(Command {
+        self.project.commands.push(ProjectCommand {
             purpose,
             kind,
             folder: self.folder.to_owned(),
@@ -270,7 +274,7 @@ impl Place<'_> {
     }
 }
 
-impl Command {
+impl ProjectCommand {
     fn needs(&mut self, program: &str) -> &mut Self {
         self.needs.push(program.to_owned());
         self

@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 pub use secret::is_secret;
 
-use crate::beneath::{EntryKind, Folder};
+use crate::beneath::{DirEntryKind, Folder};
 
 /// How much is taken in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RetrievalLimits {
     /// The longest file.
     pub file_bytes: u64,
     /// All files together.
@@ -29,7 +29,7 @@ pub struct Limits {
     pub depth: usize,
 }
 
-impl Default for Limits {
+impl Default for RetrievalLimits {
     fn default() -> Self {
         Self { file_bytes: 1 << 20, total_bytes: 256 << 20, files: 50_000, depth: 40 }
     }
@@ -89,12 +89,12 @@ pub struct Skipped {
     /// The path from the folder.
     pub path: String,
     /// Why.
-    pub reason: Reason,
+    pub reason: SkipReason,
 }
 
 folkmoot_core::vocabulary! {
     /// Why something cannot be searched.
-    pub enum Reason {
+    pub enum SkipReason {
         /// It is, or may hold, a secret.
         Secret = "secret",
         /// It is no text.
@@ -168,7 +168,7 @@ impl Index {
 
     /// Takes in a folder: what is new or has another size or time is read, and what is gone is
     /// removed. All of it or, when it fails, nothing.
-    pub fn update(&mut self, folder: &Path, limits: &Limits) -> Result<Indexed, RetrievalError> {
+    pub fn update(&mut self, folder: &Path, limits: &RetrievalLimits) -> Result<Indexed, RetrievalError> {
         let failed = |source| RetrievalError::Folder { folder: folder.display().to_string(), source };
         let beneath = Folder::open(folder).map_err(failed)?;
         let mut indexed = Indexed::default();
@@ -238,13 +238,17 @@ impl Index {
 }
 
 /// A file that may be taken in.
-struct Candidate {
+struct IndexCandidate {
     path: String,
     /// Changes when the file does.
     stamp: String,
 }
 
-fn walk(beneath: &Folder, limits: &Limits, skipped: &mut Vec<Skipped>) -> std::io::Result<Vec<Candidate>> {
+fn walk(
+    beneath: &Folder,
+    limits: &RetrievalLimits,
+    skipped: &mut Vec<Skipped>,
+) -> std::io::Result<Vec<IndexCandidate>> {
     let mut found = Vec::new();
     let mut bytes_left = limits.total_bytes;
     let mut folders = vec![(String::new(), 0)];
@@ -253,28 +257,30 @@ fn walk(beneath: &Folder, limits: &Limits, skipped: &mut Vec<Skipped>) -> std::i
             Ok(entries) => entries,
             Err(error) if folder.is_empty() => return Err(error),
             Err(_) => {
-                skipped.push(Skipped { path: folder, reason: Reason::Unreadable });
+                skipped.push(Skipped { path: folder, reason: SkipReason::Unreadable });
                 continue;
             }
         };
         for entry in entries {
             let name = entry.path.rsplit('/').next().unwrap_or_default();
             let reason = match entry.kind {
-                EntryKind::Link => Reason::Link,
-                EntryKind::Special => Reason::Special,
-                EntryKind::Unreadable => Reason::Unreadable,
-                EntryKind::Folder if GENERATED.contains(&name) => Reason::Generated,
-                EntryKind::Folder | EntryKind::File { .. } if is_secret(&entry.path) => Reason::Secret,
-                EntryKind::Folder if depth >= limits.depth => Reason::TooMuch,
-                EntryKind::Folder => {
+                DirEntryKind::Link => SkipReason::Link,
+                DirEntryKind::Special => SkipReason::Special,
+                DirEntryKind::Unreadable => SkipReason::Unreadable,
+                DirEntryKind::Folder if GENERATED.contains(&name) => SkipReason::Generated,
+                DirEntryKind::Folder | DirEntryKind::File { .. } if is_secret(&entry.path) => SkipReason::Secret,
+                DirEntryKind::Folder if depth >= limits.depth => SkipReason::TooMuch,
+                DirEntryKind::Folder => {
                     folders.push((entry.path, depth + 1));
                     continue;
                 }
-                EntryKind::File { bytes, .. } if bytes > limits.file_bytes => Reason::TooLarge,
-                EntryKind::File { bytes, .. } if bytes > bytes_left || found.len() >= limits.files => Reason::TooMuch,
-                EntryKind::File { bytes, changed } => {
+                DirEntryKind::File { bytes, .. } if bytes > limits.file_bytes => SkipReason::TooLarge,
+                DirEntryKind::File { bytes, .. } if bytes > bytes_left || found.len() >= limits.files => {
+                    SkipReason::TooMuch
+                }
+                DirEntryKind::File { bytes, changed } => {
                     bytes_left -= bytes;
-                    found.push(Candidate { path: entry.path, stamp: format!("{bytes} {changed}") });
+                    found.push(IndexCandidate { path: entry.path, stamp: format!("{bytes} {changed}") });
                     continue;
                 }
             };
@@ -285,18 +291,18 @@ fn walk(beneath: &Folder, limits: &Limits, skipped: &mut Vec<Skipped>) -> std::i
     Ok(found)
 }
 
-fn read(beneath: &Folder, path: &str, limits: &Limits) -> Result<String, Reason> {
+fn read(beneath: &Folder, path: &str, limits: &RetrievalLimits) -> Result<String, SkipReason> {
     // It may have grown since it was listed.
     let content =
-        beneath.read(path, limits.file_bytes + 1).map_err(|_| Reason::Unreadable)?.ok_or(Reason::Unreadable)?;
+        beneath.read(path, limits.file_bytes + 1).map_err(|_| SkipReason::Unreadable)?.ok_or(SkipReason::Unreadable)?;
     if content.len() as u64 > limits.file_bytes {
-        return Err(Reason::TooLarge);
+        return Err(SkipReason::TooLarge);
     }
     if content.contains(&0) {
-        return Err(Reason::Binary);
+        return Err(SkipReason::Binary);
     }
-    let text = String::from_utf8(content).map_err(|_| Reason::Binary)?;
-    if secret::holds_a_key(&text) { Err(Reason::Secret) } else { Ok(text) }
+    let text = String::from_utf8(content).map_err(|_| SkipReason::Binary)?;
+    if secret::holds_a_key(&text) { Err(SkipReason::Secret) } else { Ok(text) }
 }
 
 /// Pieces of a text, with their first and last line.

@@ -18,11 +18,11 @@ use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    cause::Cause,
+    cause::FailureCause,
     contrast::{Contrast, contrast},
     cross::{CrossTests, cross_test},
 };
-use crate::jail::{Execution, Jail, JailError, Language, Limits, Profile, Report};
+use crate::jail::{Execution, Jail, JailError, JailLimits, JobReport, Profile, ProgramLanguage};
 
 vocabulary! {
     /// What a test is about.
@@ -87,7 +87,7 @@ pub struct Solution {
     /// What it is called: its author, usually.
     pub id: String,
     /// What it is written in.
-    pub language: Language,
+    pub language: ProgramLanguage,
     /// The code.
     pub code: String,
 }
@@ -100,18 +100,18 @@ pub struct TestRun {
     /// Whose tests.
     pub author: String,
     /// What came of each, in order.
-    pub tested: Vec<Tested>,
+    pub tested: Vec<TestResult>,
 }
 
 /// What came of one test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tested {
+pub struct TestResult {
     /// Which.
     pub name: String,
     /// What it is about.
     pub category: Category,
     /// Why it failed; it passed where there is nothing.
-    pub failed: Option<Cause>,
+    pub failed: Option<FailureCause>,
     /// What it printed last.
     pub output: String,
     /// Time on the wall.
@@ -124,7 +124,7 @@ pub struct Tested {
 
 /// What a run of tests says about its solution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TestRunStatus {
     /// Nothing: there was no test.
     NoTests,
     /// All passed, and there was at least one.
@@ -181,11 +181,11 @@ impl TestRun {
     }
 
     /// What it says about its solution.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> TestRunStatus {
         match (self.tested.len(), self.passed()) {
-            (0, _) => Verdict::NoTests,
-            (all, passed) if all == passed => Verdict::AllPassed,
-            _ => Verdict::SomeFailed,
+            (0, _) => TestRunStatus::NoTests,
+            (all, passed) if all == passed => TestRunStatus::AllPassed,
+            _ => TestRunStatus::SomeFailed,
         }
     }
 
@@ -197,17 +197,22 @@ impl TestRun {
 }
 
 /// How much one test may use: half a minute, half a gigabyte.
-pub fn limits(language: Language) -> Limits {
-    let usual = Limits::of(Profile::Code);
+pub fn limits(language: ProgramLanguage) -> JailLimits {
+    let usual = JailLimits::of(Profile::Code);
     let memory_bytes = language.limits().memory_bytes.max(512 << 20);
-    Limits { wall: Duration::from_secs(30), cpu: Duration::from_secs(30), memory_bytes, ..usual }
+    JailLimits { wall: Duration::from_secs(30), cpu: Duration::from_secs(30), memory_bytes, ..usual }
 }
 
 /// Executes a suite on a solution.
 ///
 /// # Errors
 /// If nothing can be executed: no jail, no tool chain. What a test does is no error.
-pub async fn run_tests(jail: &Jail, solution: &Solution, suite: &Suite, limits: &Limits) -> Result<TestRun, JailError> {
+pub async fn run_tests(
+    jail: &Jail,
+    solution: &Solution,
+    suite: &Suite,
+    limits: &JailLimits,
+) -> Result<TestRun, JailError> {
     must_be_short("solution", &solution.code)?;
     // Asked for first, so that a missing tool chain is told also where there is no test.
     jail.tool_chain(solution.language).await?;
@@ -219,14 +224,19 @@ pub async fn run_tests(jail: &Jail, solution: &Solution, suite: &Suite, limits: 
     Ok(TestRun { solution: solution.id.clone(), author: suite.author.clone(), tested: tested.try_collect().await? })
 }
 
-async fn run_test(jail: &Jail, solution: &Solution, test: &TestCase, limits: &Limits) -> Result<Tested, JailError> {
+async fn run_test(
+    jail: &Jail,
+    solution: &Solution,
+    test: &TestCase,
+    limits: &JailLimits,
+) -> Result<TestResult, JailError> {
     let mark = mark(solution, test);
     let program = program::program(solution, test, &mark, limits.clone());
     let (failed, report) = match jail.execute(program).await? {
-        Execution::NotCompiled(report) => (Some(Cause::Syntax), report),
+        Execution::NotCompiled(report) => (Some(FailureCause::Syntax), report),
         Execution::Ran(report) => (cause::of(&report, &mark), report),
     };
-    Ok(Tested {
+    Ok(TestResult {
         name: test.name.clone(),
         category: test.category,
         failed,
@@ -244,7 +254,7 @@ fn mark(solution: &Solution, test: &TestCase) -> String {
 }
 
 /// The end of what was printed: complaints before results, as they say why.
-fn output(report: &Report, mark: &str) -> String {
+fn output(report: &JobReport, mark: &str) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(mark, "");
     let all = format!("{}\n{}", text(&report.stdout).trim(), text(&report.stderr).trim());
     let all = all.trim();

@@ -40,7 +40,7 @@ pub use self::{
     project_command::ProjectCommandTool,
     run_tests::RunTestsTool,
     search::SearchTool,
-    turn::{Outcome, Steps, Turn, TurnLimits, turn, turn_by},
+    turn::{Steps, ToolTurn, TurnLimits, TurnOutcome, turn, turn_by},
 };
 use crate::{foreign, jail::JailError};
 
@@ -148,7 +148,7 @@ pub struct ToolCall {
 /// A tool as a model is told of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Offer {
+pub struct ToolOffer {
     /// What it is called.
     pub name: String,
     /// What it does.
@@ -164,7 +164,7 @@ pub struct Offer {
 /// The tools that an agent has, and the limits that hold for every call.
 #[derive(Clone, Debug)]
 pub struct Toolbox {
-    tools: BTreeMap<String, Entry>,
+    tools: BTreeMap<String, ToolEntry>,
     /// How long one call may take.
     pub timeout: Duration,
     /// The longest result, as JSON. A longer text is cut, and says so; anything else is refused.
@@ -174,7 +174,7 @@ pub struct Toolbox {
 /// A tool with its schema as it was when it was added: a tool cannot change its mind about it
 /// afterwards.
 #[derive(Clone, Debug)]
-struct Entry {
+struct ToolEntry {
     tool: Arc<dyn Tool>,
     description: String,
     arguments: Value,
@@ -224,7 +224,7 @@ impl Toolbox {
         let arguments = tool.arguments();
         let fits = schema::compile(&arguments).map_err(|why| AddError::Schema { tool: name.clone(), why })?;
         let description = tool.description().to_owned();
-        self.tools.insert(name, Entry { tool, description, arguments, fits: Arc::new(fits) });
+        self.tools.insert(name, ToolEntry { tool, description, arguments, fits: Arc::new(fits) });
         Ok(())
     }
 
@@ -255,8 +255,8 @@ impl Toolbox {
     }
 
     /// Its tools as a model is told of them, in the order of their names.
-    pub fn offers(&self) -> Vec<Offer> {
-        let offer = |(name, entry): (&String, &Entry)| Offer {
+    pub fn offers(&self) -> Vec<ToolOffer> {
+        let offer = |(name, entry): (&String, &ToolEntry)| ToolOffer {
             name: name.clone(),
             description: entry.description.clone(),
             arguments: entry.arguments.clone(),
@@ -328,8 +328,8 @@ impl Toolbox {
 
 /// One line of JSON for each. As JSON, because a description can come from a server that nobody
 /// trusts, and cannot begin a line of its own this way.
-fn describe(offers: &[Offer]) -> String {
-    let line = |Offer { name, description, arguments, .. }: &Offer| {
+fn describe(offers: &[ToolOffer]) -> String {
+    let line = |ToolOffer { name, description, arguments, .. }: &ToolOffer| {
         json!({ "name": name, "description": description, "arguments": arguments }).to_string() + "\n"
     };
     offers.iter().map(line).collect()

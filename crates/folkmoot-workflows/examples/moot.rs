@@ -11,17 +11,17 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use folkmoot_core::{Agent, Domain, Name, Principal, Role, Team, debate::Part};
-use folkmoot_engine::{Ctx, Engine, Failure, JournalQuery, Settings, Workflows};
+use folkmoot_core::{Agent, Domain, Name, Principal, Role, Team, debate::TurnPart};
+use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, JournalQuery, Workflows};
 use folkmoot_llm::{
-    Context, Cue, Message, Model, Prompts, Replay, Request, Schema, Speaker,
+    Cue, Message, Model, ModelRequest, PromptContext, Prompts, Replay, Schema, Speaker,
     budget::{Budget, Purse},
     price::Price,
-    record::Outcome,
-    structured::Shape,
+    record::CallOutcome,
+    structured::SchemaValidator,
 };
 use folkmoot_tools::jail::Helper;
-use folkmoot_workflows::{Call, Equipment, OnExceeded, Spending, equipment};
+use folkmoot_workflows::{Equipment, ModelCall, OnExceeded, RunBudget, equipment};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -60,9 +60,9 @@ impl Moot {
 
     async fn hold(self, ctx: Ctx, topic: String) -> Result<Verdict, Failure> {
         let team = Team::build(self.agents, Domain::guess(&topic).domain, &[])?;
-        let spending = Spending::new(Purse::new(self.budget), OnExceeded::Ask);
+        let spending = RunBudget::new(Purse::new(self.budget), OnExceeded::Ask);
         let proposals = ctx.join("proposal", team.agents().to_vec(), |ctx, agent| {
-            let request = self.request(&agent, Part::Proposal, &topic, &[], Value::Null);
+            let request = self.request(&agent, TurnPart::Proposal, &topic, &[], Value::Null);
             let (spending, moot) = (spending.clone(), self.clone());
             async move { moot.say(&ctx, &spending, &agent, request?).await }
         });
@@ -85,13 +85,13 @@ impl Moot {
     fn request(
         &self,
         agent: &Agent,
-        part: Part,
+        part: TurnPart,
         topic: &str,
         answers: &[(Name, String)],
         given: Value,
-    ) -> Result<Request, Failure> {
-        let answers = answers.iter().map(|(_, text)| Context::new().data("text", text)).collect();
-        let context = Context::new()
+    ) -> Result<ModelRequest, Failure> {
+        let answers = answers.iter().map(|(_, text)| PromptContext::new().data("text", text)).collect();
+        let context = PromptContext::new()
             .word("part", part.word())
             .data("topic", topic)
             .list("answers", answers)
@@ -104,12 +104,12 @@ impl Moot {
             given,
             ..Cue::default()
         };
-        Ok(Request {
+        Ok(ModelRequest {
             system: Some(self.prompts.system(agent.role, agent.domain)?),
             messages: vec![Message { speaker: Speaker::User, text }],
             max_tokens: self.max_tokens,
             cue: Some(cue),
-            ..Request::new("")
+            ..ModelRequest::new("")
         })
     }
 
@@ -117,15 +117,15 @@ impl Moot {
     async fn say(
         &self,
         ctx: &Ctx,
-        spending: &Spending,
+        spending: &RunBudget,
         agent: &Agent,
-        request: Request,
+        request: ModelRequest,
     ) -> Result<Option<String>, Failure> {
         let (model, price) = (Arc::clone(&self.model), self.price);
-        let call = Call { key: "call".to_owned(), agent: agent.id.clone(), model, price, request };
+        let call = ModelCall { key: "call".to_owned(), agent: agent.id.clone(), model, price, request };
         match spending.call(ctx, call).await?.outcome {
-            Outcome::Answered(answer) => Ok(Some(answer.text)),
-            Outcome::Failed(_) => Ok(None),
+            CallOutcome::Answered(answer) => Ok(Some(answer.text)),
+            CallOutcome::Failed(_) => Ok(None),
         }
     }
 
@@ -133,7 +133,7 @@ impl Moot {
     async fn vote(
         &self,
         ctx: &Ctx,
-        spending: &Spending,
+        spending: &RunBudget,
         agent: &Agent,
         topic: &str,
         others: &[(Name, String)],
@@ -146,11 +146,11 @@ impl Moot {
             "type": "object", "additionalProperties": false, "required": ["vote"],
             "properties": { "vote": { "type": "string", "enum": numbers } }
         });
-        let shape = Shape::new(&schema).map_err(|why| Failure::new("schema", why))?;
+        let shape = SchemaValidator::new(&schema).map_err(|why| Failure::new("schema", why))?;
         let given = json!({ "candidates": numbers });
-        let request = Request {
+        let request = ModelRequest {
             schema: Some(Schema { name: "ballot".to_owned(), schema }),
-            ..self.request(agent, Part::Ballot, topic, others, given)?
+            ..self.request(agent, TurnPart::Ballot, topic, others, given)?
         };
         let Some(text) = self.say(ctx, spending, agent, request).await? else { return Ok(Ballot::Failed) };
         let number = shape.read(&text).ok().and_then(|ballot| ballot["vote"].as_str()?.parse::<usize>().ok());
@@ -186,7 +186,7 @@ fn count(silent: usize, ballots: Vec<Ballot>) -> Verdict {
 /// Holds a moot on a database in memory, and gives its verdict and the results of its steps.
 pub async fn hold(moot: Moot, topic: &str) -> Result<(Verdict, Vec<Value>), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
-    let settings = Settings { workflows: moot.workflows(), ..Settings::default() };
+    let settings = EngineSettings { workflows: moot.workflows(), ..EngineSettings::default() };
     let engine = Engine::on_file(folder.path().join("moot.db"), settings).await?;
     let you = Principal::new("you".parse()?, Role::Admin);
     let run = engine.start_workflow(you.clone(), "moot@1", &topic).await?.start.id;
@@ -209,7 +209,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let topic = arguments.next().ok_or("say what it is about: moot \"Tabs or spaces?\" [provider[/model]]")?;
     let variable = |name: &str| std::env::var(name).ok();
-    let equipment = Equipment::new(equipment::Settings::default(), variable, Helper::this_program())?;
+    let equipment = Equipment::new(equipment::EquipmentSettings::default(), variable, Helper::this_program())?;
     let choice = equipment.models.choose(arguments.next().as_deref())?;
     println!("Asking {}, because {}.", choice.provider, choice.why);
     let moot = Moot {

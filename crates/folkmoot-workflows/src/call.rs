@@ -11,13 +11,13 @@ use std::{
 };
 
 use folkmoot_core::{Digest, Name, gate::Risk};
-use folkmoot_engine::{Ctx, Failure, GateRequest, Hindrance};
+use folkmoot_engine::{Ctx, Failure, GateSpec, Hindrance};
 use folkmoot_llm::{
-    Answer, FailureKind, Model, Prompts, Recording, Request,
+    FailureKind, Model, ModelAnswer, ModelCallRecord, ModelRequest, Prompts,
     budget::{Budget, Budgeted, Purse, Spent, dollars},
     continued,
     price::Price,
-    record::Outcome,
+    record::CallOutcome,
 };
 use futures_util::{
     FutureExt,
@@ -44,17 +44,17 @@ const EXCEEDED_MAX: u32 = 1_000;
 
 /// What one run may spend on models, and what happens when that is not enough.
 #[derive(Clone, Debug)]
-pub struct Spending {
+pub struct RunBudget {
     purse: Arc<Purse>,
     on_exceeded: OnExceeded,
     outage_wait_max: Duration,
     /// The gates about the budget, by how often it had been given. Whoever finds it spent waits for
     /// the same gate.
-    gates: Arc<Mutex<BTreeMap<u64, Decided>>>,
+    gates: Arc<Mutex<BTreeMap<u64, BudgetDecision>>>,
 }
 
 /// Whether the budget was given once more.
-type Decided = Shared<BoxFuture<'static, Result<bool, Failure>>>;
+type BudgetDecision = Shared<BoxFuture<'static, Result<bool, Failure>>>;
 
 /// What happens when a call does not fit the budget any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub enum OnExceeded {
 
 /// One call.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct ModelCall {
     /// Names the step in its run's journal.
     pub key: String,
     /// Whose call it is: its clearance is asked for first.
@@ -77,18 +77,18 @@ pub struct Call {
     /// What that costs at most.
     pub price: Option<Price>,
     /// What is asked. Its idempotency key is set from the run and the step.
-    pub request: Request,
+    pub request: ModelRequest,
 }
 
 /// What a step records.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Told {
+enum RecordedCall {
     /// Nobody was asked.
     Exceeded {
         exceeded: Exceeded,
     },
-    Asked(Box<Recording>),
+    Asked(Box<ModelCallRecord>),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ struct Exceeded {
     detail: String,
 }
 
-impl Spending {
+impl RunBudget {
     /// From a purse that is full: what a run has spent before a restart is taken from its journal
     /// as it is replayed.
     pub fn new(purse: Arc<Purse>, on_exceeded: OnExceeded) -> Self {
@@ -121,22 +121,24 @@ impl Spending {
     /// paid, the run waits until it is back; where it does not take our key, the run stops until
     /// somebody has resumed it. Any other model that gives no answer is recorded too, and is no
     /// error of the run.
-    pub async fn call(&self, ctx: &Ctx, call: Call) -> Result<Recording, Failure> {
+    pub async fn call(&self, ctx: &Ctx, call: ModelCall) -> Result<ModelCallRecord, Failure> {
         // The same however often the budget is in the way: until it no longer is, no vendor has
         // heard of the call, unless it was in flight in a life that crashed, and then it must be
         // known again.
         let name = format!("{}/{}", ctx.run_id(), ctx.key_in_run(&call.key));
         // Keys of steps can have any letters and any length that headers cannot.
         let idempotency_key = Some(Digest::of(name.as_bytes()).to_string());
-        let request = Request { idempotency_key, ..call.request.clone() };
+        let request = ModelRequest { idempotency_key, ..call.request.clone() };
         let mut broken_off = 0;
         for time in 1..=EXCEEDED_MAX {
             let key = if time == 1 { call.key.clone() } else { format!("{}~{time}", call.key) };
             match self.once(ctx, &key, &call, &request).await? {
                 // What was heard of it is paid for, and recorded; nobody can use half an answer.
-                Told::Asked(recording) if is_broken_off(&recording) && broken_off < BROKEN_OFF_MAX => broken_off += 1,
-                Told::Asked(recording) => return Ok(*recording),
-                Told::Exceeded { exceeded } => self.exceeded(ctx, exceeded).await?,
+                RecordedCall::Asked(recording) if is_broken_off(&recording) && broken_off < BROKEN_OFF_MAX => {
+                    broken_off += 1
+                }
+                RecordedCall::Asked(recording) => return Ok(*recording),
+                RecordedCall::Exceeded { exceeded } => self.exceeded(ctx, exceeded).await?,
             }
         }
         let detail = format!("the budget was given {EXCEEDED_MAX} times, and is spent again");
@@ -145,16 +147,22 @@ impl Spending {
 
     /// Asks for the rest of a text that was cut off, a few times. Each time is a step, and fits the
     /// budget or asks for more of it.
-    async fn whole(&self, ctx: &Ctx, prompts: &Prompts, call: &Call, mut answer: Answer) -> Result<Answer, Failure> {
+    async fn whole(
+        &self,
+        ctx: &Ctx,
+        prompts: &Prompts,
+        call: &ModelCall,
+        mut answer: ModelAnswer,
+    ) -> Result<ModelAnswer, Failure> {
         for time in 1..=continued::CONTINUATIONS_MAX {
             if !continued::can_go_on(&call.request, &answer) {
                 break;
             }
             let request = continued::rest(prompts, &call.request, &answer, time)?;
-            let rest = Call { key: format!("{}/rest/{time}", call.key), request, ..call.clone() };
+            let rest = ModelCall { key: format!("{}/rest/{time}", call.key), request, ..call.clone() };
             match self.call(ctx, rest).await?.outcome {
-                Outcome::Answered(rest) => answer = continued::join(answer, rest),
-                Outcome::Failed(_) => break,
+                CallOutcome::Answered(rest) => answer = continued::join(answer, rest),
+                CallOutcome::Failed(_) => break,
             }
         }
         Ok(answer)
@@ -167,28 +175,34 @@ impl Spending {
         &self,
         ctx: &Ctx,
         prompts: &Prompts,
-        call: Call,
-        read: impl Fn(&Answer) -> Result<T, String>,
-        again: impl Fn(&Request, &Answer, &str) -> Result<Request, Failure>,
+        call: ModelCall,
+        read: impl Fn(&ModelAnswer) -> Result<T, String>,
+        again: impl Fn(&ModelRequest, &ModelAnswer, &str) -> Result<ModelRequest, Failure>,
     ) -> Result<Result<T, String>, Failure> {
         let first = match self.call(ctx, call.clone()).await?.outcome {
-            Outcome::Answered(answer) => self.whole(ctx, prompts, &call, answer).await?,
-            Outcome::Failed(failure) => return Ok(Err(silent(&failure))),
+            CallOutcome::Answered(answer) => self.whole(ctx, prompts, &call, answer).await?,
+            CallOutcome::Failed(failure) => return Ok(Err(silent(&failure))),
         };
         let why = match read(&first) {
             Ok(read) => return Ok(Ok(read)),
             Err(why) => why,
         };
         let request = again(&call.request, &first, &why)?;
-        let second = Call { key: format!("{}/again", call.key), request, ..call };
+        let second = ModelCall { key: format!("{}/again", call.key), request, ..call };
         Ok(match self.call(ctx, second.clone()).await?.outcome {
-            Outcome::Answered(answer) => read(&self.whole(ctx, prompts, &second, answer).await?)
+            CallOutcome::Answered(answer) => read(&self.whole(ctx, prompts, &second, answer).await?)
                 .map_err(|again| format!("{why}; asked again: {again}")),
-            Outcome::Failed(failure) => Err(format!("{why}; asked again: {}", silent(&failure))),
+            CallOutcome::Failed(failure) => Err(format!("{why}; asked again: {}", silent(&failure))),
         })
     }
 
-    async fn once(&self, ctx: &Ctx, key: &str, call: &Call, request: &Request) -> Result<Told, Failure> {
+    async fn once(
+        &self,
+        ctx: &Ctx,
+        key: &str,
+        call: &ModelCall,
+        request: &ModelRequest,
+    ) -> Result<RecordedCall, Failure> {
         let asked = Arc::new(AtomicBool::new(false));
         let work = {
             let (model, purse, price) = (Arc::clone(&call.model), Arc::clone(&self.purse), call.price);
@@ -205,7 +219,7 @@ impl Spending {
                     let answer = answer.and_then(|answer| not_too_long(answer, budgeted.price));
                     Ok(match &answer {
                         Err(failure) if failure.kind == FailureKind::BudgetExceeded => {
-                            Told::Exceeded { exceeded: Exceeded { times, detail: failure.detail.clone() } }
+                            RecordedCall::Exceeded { exceeded: Exceeded { times, detail: failure.detail.clone() } }
                         }
                         Err(failure) if failure.spent.is_nothing() && failure.kind.is_outage() => {
                             return Err(outage(failure, wait_max));
@@ -215,7 +229,7 @@ impl Spending {
                             let failure = Failure::new(failure.kind.word(), message);
                             return Err(failure.hindered_by(Hindrance::NeedsPerson));
                         }
-                        _ => Told::Asked(Box::new(Recording::new(&request, &answer))),
+                        _ => RecordedCall::Asked(Box::new(ModelCallRecord::new(&request, &answer))),
                     })
                 }
             }
@@ -224,13 +238,13 @@ impl Spending {
             // As it is recorded, so that a replay comes to the same.
             Err(failure) if failure.code == OUT_OF_TIME => {
                 let spent = Spent::given_up(request, call.price);
-                let silent = folkmoot_llm::Failure::new("step", FailureKind::TimedOut, failure.message);
-                let silent = folkmoot_llm::Failure { spent, ..silent };
-                Told::Asked(Box::new(Recording::new(request, &Err(silent))))
+                let silent = folkmoot_llm::ModelFailure::new("step", FailureKind::TimedOut, failure.message);
+                let silent = folkmoot_llm::ModelFailure { spent, ..silent };
+                RecordedCall::Asked(Box::new(ModelCallRecord::new(request, &Err(silent))))
             }
             told => told?,
         };
-        if let Told::Asked(recording) = &told
+        if let RecordedCall::Asked(recording) = &told
             && !asked.load(Ordering::Relaxed)
         {
             // It was asked in another life of this run, and the purse of this life does not know of
@@ -248,7 +262,7 @@ impl Spending {
         if extended { Ok(()) } else { Err(Failure::new(FailureKind::BudgetExceeded.word(), detail)) }
     }
 
-    fn gate(&self, ctx: &Ctx, times: u64) -> Decided {
+    fn gate(&self, ctx: &Ctx, times: u64) -> BudgetDecision {
         let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
         gates.entry(times).or_insert_with(|| self.ask(ctx, times)).clone()
     }
@@ -256,7 +270,7 @@ impl Spending {
     /// One gate for all who find the budget spent: many do at the same time, and each approval
     /// gives it once more. What it says is the same whoever of them comes first, as that may be
     /// another one in each life.
-    fn ask(&self, ctx: &Ctx, times: u64) -> Decided {
+    fn ask(&self, ctx: &Ctx, times: u64) -> BudgetDecision {
         let (ctx, purse) = (ctx.clone(), Arc::clone(&self.purse));
         let asking = async move {
             let Budget { tokens, usd_micros } = purse.budget();
@@ -267,7 +281,7 @@ impl Spending {
                 "The next model call of this run may take more than is left of its budget of {budget}{again}.\n\
                  Approve, and it may spend as much once more. Reject, and it ends."
             );
-            let gate = GateRequest::new(summary).title("The budget is spent").risk(Risk::High);
+            let gate = GateSpec::new(summary).title("The budget is spent").risk(Risk::High);
             let approved = ctx.gate_of_run(format!("~budget/{times}"), gate).await?.may_proceed();
             if approved {
                 purse.refill();
@@ -305,7 +319,7 @@ pub(crate) async fn allowed(
     })
 }
 
-fn outage(failure: &folkmoot_llm::Failure, wait_max: Duration) -> Failure {
+fn outage(failure: &folkmoot_llm::ModelFailure, wait_max: Duration) -> Failure {
     let retry_after = failure.retry_after_ms.map(Duration::from_millis);
     let hindrance = Hindrance::Outage { provider: failure.provider.clone(), retry_after, wait_max };
     Failure::new(failure.kind.word(), &failure.detail).hindered_by(hindrance)
@@ -313,28 +327,31 @@ fn outage(failure: &folkmoot_llm::Failure, wait_max: Duration) -> Failure {
 
 /// Whether it is a call that a provider failed in the middle of. One that took longer than it may
 /// would take as long again.
-fn is_broken_off(recording: &Recording) -> bool {
-    let Outcome::Failed(failure) = &recording.outcome else { return false };
+fn is_broken_off(recording: &ModelCallRecord) -> bool {
+    let CallOutcome::Failed(failure) = &recording.outcome else { return false };
     failure.kind.is_outage() && failure.kind != FailureKind::TimedOut && !failure.spent.is_nothing()
 }
 
-fn silent(failure: &folkmoot_llm::Failure) -> String {
+fn silent(failure: &folkmoot_llm::ModelFailure) -> String {
     format!("the model gave no answer: {failure}")
 }
 
 /// What a recorded call took.
-fn spent(recording: &Recording, price: Option<Price>) -> Spent {
+fn spent(recording: &ModelCallRecord, price: Option<Price>) -> Spent {
     match &recording.outcome {
-        Outcome::Answered(answer) => Spent::of(answer, price),
-        Outcome::Failed(failure) => failure.spent,
+        CallOutcome::Answered(answer) => Spent::of(answer, price),
+        CallOutcome::Failed(failure) => failure.spent,
     }
 }
 
-fn not_too_long(answer: Answer, price: Option<Price>) -> Result<Answer, folkmoot_llm::Failure> {
+fn not_too_long(answer: ModelAnswer, price: Option<Price>) -> Result<ModelAnswer, folkmoot_llm::ModelFailure> {
     if answer.text.len() <= ANSWER_BYTES_MAX {
         return Ok(answer);
     }
     let detail = format!("the answer is {} bytes long; at most {ANSWER_BYTES_MAX} are taken", answer.text.len());
     let spent = Spent::of(&answer, price);
-    Err(folkmoot_llm::Failure { spent, ..folkmoot_llm::Failure::new(answer.provider, FailureKind::TooLarge, detail) })
+    Err(folkmoot_llm::ModelFailure {
+        spent,
+        ..folkmoot_llm::ModelFailure::new(answer.provider, FailureKind::TooLarge, detail)
+    })
 }

@@ -29,40 +29,40 @@ use folkmoot_core::{
     Name,
     agent::{DebatePhase, Domain, Share},
     debate::{
-        self, Course, DecidedBy, NoDecision, Told, TurnState, Verdict,
-        cognition::{Observed, Planner},
+        self, Course, DebateEvent, DebateVerdict, DecidedBy, NoDecision, TurnState,
+        cognition::{Observed, PhaseExpectations},
         consensus::same_answer,
         estimate::Estimate,
         memory::EpisodicMemory,
         planning,
-        record::{LogLine, Record, Session},
+        record::{DebateRecord, LogLine, SessionRecord},
         topology::Network,
     },
     text,
 };
 use folkmoot_engine::{Ctx, Failure, Workflows, key};
 use folkmoot_llm::budget::{Purse, Spent};
-use folkmoot_tools::tool::Offer;
+use folkmoot_tools::tool::ToolOffer;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub(crate) use config::MAX_TOKENS_MAX;
 pub use config::{DebateConfig, Gates, Instructor, OnRejected, Preset, RETRIES_MAX, TOPIC_BYTES_MAX};
-pub use effects::{Branch, Effects, Place, Ran, RealEffects};
+pub use effects::{Branch, Effects, Ran, RealEffects, ToolContext};
 pub(crate) use silent::NoModels;
 
 use self::{
     gate::AtGate,
     room::{At, Named, Room},
-    state::{Candidate, State},
+    state::{Candidate, DebateState},
 };
-use crate::{OnExceeded, Spending, Voices, call::allowed, voice::or_stop};
+use crate::{OnExceeded, RunBudget, Voices, call::allowed, voice::or_stop};
 
 /// What a debate gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Debated {
     /// What it came to.
-    pub verdict: Verdict,
+    pub verdict: DebateVerdict,
     /// The answer that won, in words; empty where nothing was decided.
     pub answer: String,
     /// Where nothing was decided, all answers that there were, the best first.
@@ -181,7 +181,7 @@ impl Debater {
             // Nobody hears of the topic who is not asked about it.
             embedder: usual.as_ref().and_then(|usual| self.voices.embedder(&usual.provider)),
             usual,
-            spending: Spending::new(Purse::new(budget), on_exceeded).waiting_at_most(self.voices.outage_wait_max()),
+            spending: RunBudget::new(Purse::new(budget), on_exceeded).waiting_at_most(self.voices.outage_wait_max()),
             prompts: or_stop(ctx, self.voices.prompts()).await,
             effects: self.effects,
             offers,
@@ -197,12 +197,12 @@ impl Debater {
         ctx: &Ctx,
         debating: &DebateConfig,
         branch: Option<Branch>,
-    ) -> Result<BTreeMap<Name, Vec<Offer>>, Failure> {
+    ) -> Result<BTreeMap<Name, Vec<ToolOffer>>, Failure> {
         if debating.tool_calls_max == 0 {
             return Ok(BTreeMap::new());
         }
         let (effects, place) =
-            (Arc::clone(&self.effects), Place { debate: ctx.run_id().to_string(), role: ctx.role(), branch });
+            (Arc::clone(&self.effects), ToolContext { debate: ctx.run_id().to_string(), role: ctx.role(), branch });
         let agents: Vec<_> =
             debating.agents.agents().iter().map(|agent| (agent.id.clone(), agent.tools().to_vec())).collect();
         let look = move || {
@@ -223,7 +223,7 @@ impl Debater {
 enum Ends {
     Undecided(NoDecision, String),
     /// Fewer answered than must; with what those said who voted.
-    TooFew(String, Option<Box<Verdict>>),
+    TooFew(String, Option<Box<DebateVerdict>>),
     Agreed(Candidate),
 }
 
@@ -231,10 +231,10 @@ impl Room {
     async fn hold(&self, ctx: &Ctx, course: &Course, estimate: &Estimate) -> Result<Debated, Failure> {
         let agents = self.debating.agents.agents();
         let parallel = usize::try_from(self.debating.max_parallel).unwrap_or(usize::MAX);
-        let mut state = State {
+        let mut state = DebateState {
             network: Network::new(self.debating.topology, agents, parallel),
             style: planning::Chosen::at_the_start(self.debating.planning, estimate, agents.len()),
-            planner: Planner::default(),
+            planner: PhaseExpectations::default(),
             candidates: BTreeMap::new(),
             notes: Vec::new(),
             ambiguities: Vec::new(),
@@ -258,7 +258,7 @@ impl Room {
         let mut rounds = 0;
         'rounds: for round in 1..=course.max_rounds {
             rounds = round;
-            tell(ctx, &key!(round, "started"), Told::RoundStarted { round }).await?;
+            tell(ctx, &key!(round, "started"), DebateEvent::RoundStarted { round }).await?;
             for phase in course.round(round) {
                 match self.phase(ctx, course, phase, round, &mut state).await? {
                     Some(PhaseVerdict::Decided(came)) => verdict = Some(came),
@@ -271,7 +271,7 @@ impl Room {
             }
             let (decided, consensus) =
                 verdict.as_ref().map_or((false, None), |verdict| (verdict.winner.is_some(), verdict.consensus));
-            tell(ctx, &key!(round, "completed"), Told::RoundCompleted { round, consensus, decided }).await?;
+            tell(ctx, &key!(round, "completed"), DebateEvent::RoundCompleted { round, consensus, decided }).await?;
             self.keep_session(ctx, &key!(round, "session"), round, None, &state).await?;
             if !course.goes_on(round, decided, consensus) {
                 break;
@@ -295,7 +295,7 @@ impl Room {
         course: &Course,
         phase: DebatePhase,
         round: u32,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<Option<PhaseVerdict>, Failure> {
         for again in 0..=REPEATS_MAX {
             let at = At { phase, round, again };
@@ -350,7 +350,7 @@ impl Room {
         ))
     }
 
-    async fn start(&self, ctx: &Ctx, course: &Course, estimate: &Estimate, state: &State) -> Result<(), Failure> {
+    async fn start(&self, ctx: &Ctx, course: &Course, estimate: &Estimate, state: &DebateState) -> Result<(), Failure> {
         let agents = self.debating.agents.agents();
         let providers = self.providers();
         let clarifies = course.phases.contains(&DebatePhase::Dehallucination);
@@ -366,7 +366,7 @@ impl Room {
             format!("planning: {} ({})", state.style.style, state.style.reason),
             format!("voting: {}", self.debating.method()),
         ];
-        let told = Told::Started {
+        let told = DebateEvent::Started {
             topic: self.debating.title(),
             agents: agents.iter().map(|agent| (agent.id.clone(), agent.role)).collect(),
             phases: course.phases.clone(),
@@ -376,7 +376,7 @@ impl Room {
             providers,
         };
         let session = self.session(0, None, state)?;
-        ctx.keep("started", told.kind(), &told, vec![Record::Session(session), line(&told)]).await
+        ctx.keep("started", told.kind(), &told, vec![DebateRecord::Session(session), line(&told)]).await
     }
 
     fn providers(&self) -> Vec<String> {
@@ -387,8 +387,13 @@ impl Room {
         providers
     }
 
-    fn session(&self, rounds: u32, verdict: Option<&Verdict>, state: &State) -> Result<Session, Failure> {
-        Ok(Session {
+    fn session(
+        &self,
+        rounds: u32,
+        verdict: Option<&DebateVerdict>,
+        state: &DebateState,
+    ) -> Result<SessionRecord, Failure> {
+        Ok(SessionRecord {
             topic: self.debating.topic.clone(),
             topology: self.debating.topology.word().to_owned(),
             coordination_protocol: state.style.style.word().to_owned(),
@@ -409,15 +414,15 @@ impl Room {
         ctx: &Ctx,
         key: &str,
         rounds: u32,
-        verdict: Option<&Verdict>,
-        state: &State,
+        verdict: Option<&DebateVerdict>,
+        state: &DebateState,
     ) -> Result<(), Failure> {
         let session = self.session(rounds, verdict, state)?;
-        ctx.keep(key, "debate.session", &json!({ "rounds": rounds }), vec![Record::Session(session)]).await
+        ctx.keep(key, "debate.session", &json!({ "rounds": rounds }), vec![DebateRecord::Session(session)]).await
     }
 
     /// What a phase came to, against what was expected of it.
-    async fn complete(&self, ctx: &Ctx, at: At, came: &PhaseReport, state: &mut State) -> Result<(), Failure> {
+    async fn complete(&self, ctx: &Ctx, at: At, came: &PhaseReport, state: &mut DebateState) -> Result<(), Failure> {
         let answered: Vec<_> = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).collect();
         let confidences: Vec<u64> =
             answered.iter().filter_map(|spoken| Some(spoken.confidence?.as_hundredths().into())).collect();
@@ -429,7 +434,7 @@ impl Room {
             latency_ms: 0,
         };
         let compared = state.planner.compare(at.round, at.phase, observed);
-        let told = Told::PhaseCompleted {
+        let told = DebateEvent::PhaseCompleted {
             phase: at.phase,
             round: at.round,
             answered: observed.answers,
@@ -442,7 +447,7 @@ impl Room {
     }
 
     /// Whether the first answers, given blindly, are the same already.
-    fn agreed(&self, at: At, state: &State) -> Option<Candidate> {
+    fn agreed(&self, at: At, state: &DebateState) -> Option<Candidate> {
         let asked = self.debating.early_agreement && at.round == 1 && at.phase == DebatePhase::Proposal;
         let is_later = |phase: &DebatePhase| *phase > DebatePhase::Proposal && *phase != DebatePhase::Convergence;
         // Who wants to see what a later phase gave has that phase.
@@ -462,7 +467,13 @@ impl Room {
     /// Whether people let an early agreement be the end. Who wants to be asked before what is final
     /// is asked, whichever way it came about; who wants something else has the debate go on, up to
     /// the vote and the gate after it.
-    async fn is_accepted(&self, ctx: &Ctx, at: At, agreed: &Candidate, state: &mut State) -> Result<bool, Failure> {
+    async fn is_accepted(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        agreed: &Candidate,
+        state: &mut DebateState,
+    ) -> Result<bool, Failure> {
         if !self.debating.gates.ask_after(DebatePhase::Convergence) {
             return Ok(true);
         }
@@ -473,19 +484,19 @@ impl Room {
     }
 
     /// After a round that went otherwise than expected, those who plan may change.
-    async fn rethink(&self, ctx: &Ctx, round: u32, state: &mut State) -> Result<(), Failure> {
+    async fn rethink(&self, ctx: &Ctx, round: u32, state: &mut DebateState) -> Result<(), Failure> {
         let chosen = state.style.after_a_round(self.debating.planning, state.planner.missed(round));
         if chosen.style != state.style.style {
             let (field, value) = ("planning".to_owned(), chosen.style.word().to_owned());
-            let told = Told::ConfigChanged { field, value, reason: chosen.reason.word().to_owned() };
+            let told = DebateEvent::ConfigChanged { field, value, reason: chosen.reason.word().to_owned() };
             tell(ctx, &key!(round, "rethought"), told).await?;
         }
         state.style = chosen;
         Ok(())
     }
 
-    fn ended(&self, ends: Ends, round: u32, state: &State) -> Verdict {
-        let nothing = Verdict {
+    fn ended(&self, ends: Ends, round: u32, state: &DebateState) -> DebateVerdict {
+        let nothing = DebateVerdict {
             winner: None,
             decided_by: None,
             no_decision: None,
@@ -504,8 +515,8 @@ impl Room {
             consensus_reached: false,
         };
         match ends {
-            Ends::Undecided(why, reason) => Verdict { no_decision: Some(why), reason, ..nothing },
-            Ends::TooFew(reason, voted) => Verdict {
+            Ends::Undecided(why, reason) => DebateVerdict { no_decision: Some(why), reason, ..nothing },
+            Ends::TooFew(reason, voted) => DebateVerdict {
                 winner: None,
                 decided_by: None,
                 no_decision: Some(NoDecision::TooFewResponses),
@@ -516,7 +527,7 @@ impl Room {
                 tests: None,
                 ..voted.map_or(nothing, |voted| *voted)
             },
-            Ends::Agreed(candidate) => Verdict {
+            Ends::Agreed(candidate) => DebateVerdict {
                 tests: state.tested(&candidate.author).map(|tested| (tested.passed, tested.of)),
                 confidence: candidate.confidence,
                 winner: Some(candidate.author),
@@ -527,7 +538,7 @@ impl Room {
         }
     }
 
-    async fn conclude(&self, ctx: &Ctx, verdict: Verdict, state: State) -> Result<Debated, Failure> {
+    async fn conclude(&self, ctx: &Ctx, verdict: DebateVerdict, state: DebateState) -> Result<Debated, Failure> {
         let winner = verdict.winner.as_ref().and_then(|winner| state.candidates.get(winner));
         let code = winner.and_then(|winner| winner.code.clone());
         if let (Some(winner), Some(code)) = (winner, &code) {
@@ -544,8 +555,8 @@ impl Room {
         };
         let learned = self.learned(ctx, &state);
         let session = self.session(verdict.rounds, Some(&verdict), &state)?;
-        let told = Told::Completed { verdict: Box::new(verdict.clone().without_words()) };
-        let records = [Record::Session(session), line(&told)].into_iter().chain(learned).collect();
+        let told = DebateEvent::Completed { verdict: Box::new(verdict.clone().without_words()) };
+        let records = [DebateRecord::Session(session), line(&told)].into_iter().chain(learned).collect();
         ctx.keep("completed", told.kind(), &told, records).await?;
         let undecided = match verdict.winner {
             Some(_) => Vec::new(),
@@ -575,7 +586,7 @@ impl Room {
         let cleaned: Result<(), String> = ctx.step("cleaned", work).await?;
         match cleaned {
             Ok(()) => Ok(()),
-            Err(message) => tell(ctx, "not cleaned", Told::Error { phase: None, message }).await,
+            Err(message) => tell(ctx, "not cleaned", DebateEvent::Error { phase: None, message }).await,
         }
     }
 }
@@ -586,7 +597,7 @@ const REPEATS_MAX: u32 = 20;
 /// So many tests tell whether two programs behave alike.
 const PROBES_MIN: usize = 3;
 
-fn undecided(candidate: &Candidate, state: &State) -> UndecidedAnswer {
+fn undecided(candidate: &Candidate, state: &DebateState) -> UndecidedAnswer {
     UndecidedAnswer {
         author: candidate.author.clone(),
         answer: candidate.text.clone(),
@@ -598,7 +609,7 @@ fn undecided(candidate: &Candidate, state: &State) -> UndecidedAnswer {
 
 /// What a phase means for the course of the debate.
 enum PhaseVerdict {
-    Decided(Verdict),
+    Decided(DebateVerdict),
     Ends(Ends),
 }
 
@@ -614,7 +625,7 @@ struct PhaseReport {
     /// How many things it brought up.
     insights: u32,
     /// What was decided, in the phase that decides.
-    verdict: Option<Verdict>,
+    verdict: Option<DebateVerdict>,
 }
 
 /// So many failed tests are named in an event.
@@ -623,13 +634,13 @@ const FAILED_NAMED: usize = 20;
 const TOLD_BYTES: usize = 1_000;
 
 /// Tells the log. What others wrote is shortened: an event that is too long would end the debate.
-async fn tell(ctx: &Ctx, key: &str, mut told: Told) -> Result<(), Failure> {
+async fn tell(ctx: &Ctx, key: &str, mut told: DebateEvent) -> Result<(), Failure> {
     match &mut told {
-        Told::Tested { failed, .. } | Told::Hook { failed, .. } => {
+        DebateEvent::Tested { failed, .. } | DebateEvent::Hook { failed, .. } => {
             failed.truncate(FAILED_NAMED);
             failed.iter_mut().for_each(|name| *name = text::shortened(name, TOLD_BYTES));
         }
-        Told::Error { message: said, .. } | Told::Rebalanced { reason: said, .. } => {
+        DebateEvent::Error { message: said, .. } | DebateEvent::Rebalanced { reason: said, .. } => {
             *said = text::shortened(said, TOLD_BYTES);
         }
         _ => {}
@@ -641,8 +652,8 @@ async fn tell(ctx: &Ctx, key: &str, mut told: Told) -> Result<(), Failure> {
 const LINES_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// What was told, as a line for whoever looks into `debate_logs`.
-fn line(told: &Told) -> Record {
-    Record::Line(LogLine {
+fn line(told: &DebateEvent) -> DebateRecord {
+    DebateRecord::Line(LogLine {
         level: told.level(),
         message: text::shortened(&told.summary(), TOLD_BYTES),
         data: serde_json::to_value(told).unwrap_or_default(),

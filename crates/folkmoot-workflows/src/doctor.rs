@@ -34,11 +34,11 @@ vocabulary! {
 }
 
 /// How long a server that is only looked at may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MCP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One thing, and how it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct DoctorFinding {
     /// What it is about.
     pub area: Area,
     /// What it is called.
@@ -49,7 +49,7 @@ pub struct Finding {
     pub detail: String,
 }
 
-impl Finding {
+impl DoctorFinding {
     /// `Err` where something is missing or wrong, with what to do about it.
     pub fn new(area: Area, name: impl Into<String>, found: Result<String, String>) -> Self {
         let ok = found.is_ok();
@@ -59,31 +59,31 @@ impl Finding {
 
 /// Looks at all of it but the providers. Servers are asked, programs are started, and nothing is
 /// changed.
-pub async fn examine(equipment: &Equipment) -> Vec<Finding> {
+pub async fn examine(equipment: &Equipment) -> Vec<DoctorFinding> {
     let mut findings = vec![prompts(equipment), budget(equipment)];
     findings.extend(jail(equipment).await);
     findings.extend(tools(equipment).await);
     findings
 }
 
-fn prompts(equipment: &Equipment) -> Finding {
+fn prompts(equipment: &Equipment) -> DoctorFinding {
     let found = match equipment.prompts() {
         Ok(_) if equipment.prompts_folder.is_some() => Ok("with files of yours".to_owned()),
         Ok(_) => Ok("those that are built in".to_owned()),
         Err(why) => Err(why.clone()),
     };
-    Finding::new(Area::Models, "prompts", found)
+    DoctorFinding::new(Area::Models, "prompts", found)
 }
 
-fn budget(equipment: &Equipment) -> Finding {
+fn budget(equipment: &Equipment) -> DoctorFinding {
     let Budget { tokens, usd_micros } = equipment.models.budget();
     let limits: Vec<String> =
         tokens.map(|tokens| format!("{tokens} tokens")).into_iter().chain(usd_micros.map(dollars)).collect();
     let told = if limits.is_empty() { "none: a run may spend what it wants".to_owned() } else { limits.join(", ") };
-    Finding::new(Area::Models, "budget", Ok(told))
+    DoctorFinding::new(Area::Models, "budget", Ok(told))
 }
 
-async fn jail(equipment: &Equipment) -> Vec<Finding> {
+async fn jail(equipment: &Equipment) -> Vec<DoctorFinding> {
     let jail = equipment.jail().await.describe().await;
     let driver = match jail.refusal {
         Some(why) => Err(format!("nothing is executed: {why}")),
@@ -93,37 +93,39 @@ async fn jail(equipment: &Equipment) -> Vec<Finding> {
         .features
         .into_iter()
         .map(|feature| (feature.name, if feature.ok { Ok(feature.detail) } else { Err(feature.detail) }));
-    let mut findings = vec![Finding::new(Area::Jail, "driver", driver)];
-    findings.extend(features.map(|(name, found)| Finding::new(Area::Jail, name, found)));
+    let mut findings = vec![DoctorFinding::new(Area::Jail, "driver", driver)];
+    findings.extend(features.map(|(name, found)| DoctorFinding::new(Area::Jail, name, found)));
     findings.extend(
-        jail.languages.into_iter().map(|found| Finding::new(Area::Languages, found.language.word(), found.version)),
+        jail.languages
+            .into_iter()
+            .map(|found| DoctorFinding::new(Area::Languages, found.language.word(), found.version)),
     );
     findings
 }
 
-async fn tools(equipment: &Equipment) -> Vec<Finding> {
+async fn tools(equipment: &Equipment) -> Vec<DoctorFinding> {
     let git = git::find().await.map(|path| path.display().to_string()).map_err(|error| error.to_string());
-    let mut findings = vec![Finding::new(Area::Tools, "git", git)];
+    let mut findings = vec![DoctorFinding::new(Area::Tools, "git", git)];
     let jail = equipment.jail().await;
-    for language in format::Language::ALL {
+    for language in format::FormatLanguage::ALL {
         // Where nothing is executed, a formatter is not either; that is told once, with the jail.
         let found = format::find(jail, *language).await.map_err(|error| error.to_string());
-        findings.push(Finding::new(Area::Tools, format!("format, {language}"), found));
+        findings.push(DoctorFinding::new(Area::Tools, format!("format, {language}"), found));
     }
     let servers = lsp::Lsp::new(jail.clone());
-    for language in lsp::Language::ALL {
+    for language in lsp::LspLanguage::ALL {
         let server = servers.server(*language).await;
         let server = server.map(|command| command.join(" ")).map_err(|error| error.to_string());
-        findings.push(Finding::new(Area::Tools, format!("lsp, {language}"), server));
+        findings.push(DoctorFinding::new(Area::Tools, format!("lsp, {language}"), server));
     }
     // At the same time: one that hangs holds up nobody but whoever waits for the whole.
     findings.extend(join_all(equipment.mcp.iter().map(mcp)).await);
     findings
 }
 
-async fn mcp(server: &mcp::Server) -> Finding {
-    let limits = McpLimits { connect: PATIENCE, ..server.limits };
-    let found = match Mcp::connect(mcp::Server { limits, ..server.clone() }).await {
+async fn mcp(server: &mcp::McpServerConfig) -> DoctorFinding {
+    let limits = McpLimits { connect: MCP_CONNECT_TIMEOUT, ..server.limits };
+    let found = match Mcp::connect(mcp::McpServerConfig { limits, ..server.clone() }).await {
         Ok(mcp) => {
             let (tools, warned) = (mcp.tools().len(), mcp.warnings().join("; "));
             mcp.close().await;
@@ -137,5 +139,5 @@ async fn mcp(server: &mcp::Server) -> Finding {
         }
         Err(error) => Err(error.detail),
     };
-    Finding::new(Area::Tools, format!("mcp, {}", server.name), found)
+    DoctorFinding::new(Area::Tools, format!("mcp, {}", server.name), found)
 }

@@ -7,10 +7,10 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_llm::{Failure, FailureKind, Model, Models, Prompts, settings};
+use folkmoot_llm::{FailureKind, Model, ModelFailure, Models, Prompts, settings};
 use folkmoot_tools::{
     Jail,
-    command::{Command, CommandLimits},
+    command::{CommandLimits, CommandModel},
     jail::Helper,
     mcp,
 };
@@ -24,9 +24,9 @@ mod tests;
 
 /// What the configuration says about it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings {
+pub struct EquipmentSettings {
     /// Who can be asked, and what that costs.
-    pub models: settings::Settings,
+    pub models: settings::ModelSettings,
     /// A folder with prompts in place of those that are built in.
     pub prompts: Option<PathBuf>,
     /// MCP servers whose tools agents may call, by their names.
@@ -80,7 +80,7 @@ pub struct JailSettings {
     pub network: bool,
 }
 
-impl Settings {
+impl EquipmentSettings {
     /// Has paths that are relative start at the folder of the file that names them, not wherever
     /// somebody happens to be.
     pub fn found_from(&mut self, folder: &Path) {
@@ -125,8 +125,11 @@ impl McpServer {
                 Err("has both `key_env` and `key_file`; keep one".to_owned())
             }
             (Some(url), true) => {
-                let key =
-                    self.key_env.clone().map(mcp::Key::Variable).or_else(|| self.key_file.clone().map(mcp::Key::File));
+                let key = self
+                    .key_env
+                    .clone()
+                    .map(mcp::KeySource::Variable)
+                    .or_else(|| self.key_file.clone().map(mcp::KeySource::File));
                 Ok(mcp::Reach::Http { url: url.clone(), key })
             }
         }
@@ -142,7 +145,7 @@ pub struct Equipment {
     pub prompts_folder: Option<PathBuf>,
     prompts: OnceLock<Result<Arc<Prompts>, String>>,
     /// MCP servers whose tools agents may call.
-    pub mcp: Vec<mcp::Server>,
+    pub mcp: Vec<mcp::McpServerConfig>,
     /// How long a run waits for a provider that is away before it stops.
     pub outage_wait_max: Duration,
     helper: Helper,
@@ -153,11 +156,15 @@ pub struct Equipment {
 impl Equipment {
     /// As the configuration and the environment say. Nothing is started or asked yet. `helper` is
     /// the program that becomes the inside of the jail.
-    pub fn new(settings: Settings, variable: impl Fn(&str) -> Option<String>, helper: Helper) -> Result<Self, String> {
+    pub fn new(
+        settings: EquipmentSettings,
+        variable: impl Fn(&str) -> Option<String>,
+        helper: Helper,
+    ) -> Result<Self, String> {
         settings.check()?;
         let mcp = settings.mcp.iter().map(|(name, server)| {
             let (name, reach, limits) = (name.clone(), server.reach()?, mcp::McpLimits::default());
-            Ok(mcp::Server { name, reach, limits, for_agents: server.agents })
+            Ok(mcp::McpServerConfig { name, reach, limits, for_agents: server.agents })
         });
         Ok(Self {
             models: Models::new(settings.models, variable, command)?,
@@ -195,9 +202,9 @@ impl Equipment {
 }
 
 /// A provider that is a program on this machine.
-fn command(name: &str, provider: &settings::Provider) -> Result<Arc<dyn Model>, Failure> {
+fn command(name: &str, provider: &settings::ProviderSettings) -> Result<Arc<dyn Model>, ModelFailure> {
     let program = provider.command.first().cloned().unwrap_or_default();
-    let command = Command {
+    let command = CommandModel {
         provider: name.to_owned(),
         model: provider.model.clone().unwrap_or(program),
         command: provider.command.clone(),
@@ -208,6 +215,6 @@ fn command(name: &str, provider: &settings::Provider) -> Result<Arc<dyn Model>, 
             answer_bytes: provider.answer_bytes,
         },
     };
-    command.check().map_err(|why| Failure::new(name, FailureKind::Misconfigured, why))?;
+    command.check().map_err(|why| ModelFailure::new(name, FailureKind::Misconfigured, why))?;
     Ok(Arc::new(command))
 }

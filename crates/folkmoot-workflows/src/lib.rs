@@ -9,7 +9,7 @@ pub mod plan;
 mod voice;
 pub mod workbench;
 
-pub use call::{Call, OnExceeded, Spending};
+pub use call::{ModelCall, OnExceeded, RunBudget};
 pub use equipment::Equipment;
 pub use folkmoot_llm as llm;
 pub use folkmoot_tools as tools;

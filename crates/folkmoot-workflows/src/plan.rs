@@ -12,7 +12,9 @@ use std::{
 
 use folkmoot_core::{
     Name, Refusal, Timeout,
-    plan::{self, Entity, GOAL_BYTES_MAX, Iteration, OnExpiry, Pace, Shown, Tally, Told, code},
+    plan::{
+        self, Entity, GOAL_BYTES_MAX, Iteration, IterationTotals, NumberedIteration, OnExpiry, Pace, PlanEvent, code,
+    },
     text,
 };
 use folkmoot_engine::{Ctx, Failure, Workflows, key};
@@ -23,7 +25,7 @@ use self::{
     desk::Desk,
     gates::{AtCheckpoint, AtProposal, expired},
 };
-use crate::{OnExceeded, Spending, Voices, call::allowed, debate::NoModels, voice::or_stop};
+use crate::{OnExceeded, RunBudget, Voices, call::allowed, debate::NoModels, voice::or_stop};
 
 pub use self::gates::REQUEST;
 pub use export::{html, markdown};
@@ -45,7 +47,7 @@ pub struct Planning {
     pub checkpoint_interval: u32,
     /// What it builds on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<Source>,
+    pub sources: Vec<PlanSource>,
     /// How long each gate waits before the session is over; the configured time unless it is given.
     #[serde(default, rename = "expires_after_ms", skip_serializing_if = "Option::is_none")]
     pub expires_after: Option<Timeout>,
@@ -75,7 +77,7 @@ pub struct Planning {
 /// Something that a plan builds on, with where it is from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+pub struct PlanSource {
     /// Such as `plan/entity`.
     pub name: String,
     /// All of it.
@@ -119,13 +121,13 @@ pub struct Plan {
     /// What people changed on the way.
     pub strategy: Vec<String>,
     /// The iterations that were accepted, and are in it.
-    pub iterations: Vec<Shown>,
+    pub iterations: Vec<NumberedIteration>,
     /// The last of them.
     pub iterations_completed: u32,
     /// How many there could have been.
     pub total_iterations: u32,
     /// How much they gave.
-    pub tally: Tally,
+    pub tally: IterationTotals,
     /// The iterations that nobody has decided on yet, by their numbers; only of a plan that is not
     /// complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -191,19 +193,19 @@ impl Planner {
             true => desk.agree(&ctx).await?,
             false => String::new(),
         };
-        let mut work = Work::default();
-        let note = |work: &Work| draft.iter().for_each(|draft| draft.set(desk.so_far(&proposal, work)));
+        let mut work = PlanState::default();
+        let note = |work: &PlanState| draft.iter().for_each(|draft| draft.set(desk.so_far(&proposal, work)));
         note(&work);
         for number in 1..=pace.max_iterations {
             let total_iterations = pace.max_iterations;
             desk.tell(
                 &ctx,
                 &key!("iteration", number, "started"),
-                Told::Iterates { iteration: number, total_iterations },
+                PlanEvent::Iterates { iteration: number, total_iterations },
             )
             .await?;
             let gave = desk.iterate(&ctx, number, &proposal, &work).await?;
-            work.shown.push(Shown { number, gave });
+            work.shown.push(NumberedIteration { number, gave });
             note(&work);
             desk.tell(&ctx, &key!("iteration", number, "told"), work.told(total_iterations)).await?;
             if pace.stops_after(number) {
@@ -254,7 +256,7 @@ impl Planner {
         let budget = allowed(ctx, planning.budget, move || configured).await?;
         let on_exceeded = if asks { OnExceeded::Ask } else { OnExceeded::Fail };
         let wait_max = self.voices.outage_wait_max();
-        let spending = Spending::new(Purse::new(budget), on_exceeded).waiting_at_most(wait_max);
+        let spending = RunBudget::new(Purse::new(budget), on_exceeded).waiting_at_most(wait_max);
         Ok(Desk {
             planning,
             asks,
@@ -285,18 +287,18 @@ impl Draft {
 
 /// What there is so far.
 #[derive(Clone, Debug, Default)]
-struct Work {
+struct PlanState {
     /// What people accepted.
-    accepted: Vec<Shown>,
+    accepted: Vec<NumberedIteration>,
     /// What they have not been asked about yet.
-    shown: Vec<Shown>,
+    shown: Vec<NumberedIteration>,
     /// What they changed.
     strategy: Vec<String>,
     /// Whether they ended it by leaving something out.
     rejected: bool,
 }
 
-impl Work {
+impl PlanState {
     fn accept(&mut self) {
         self.accepted.append(&mut self.shown);
     }
@@ -314,19 +316,19 @@ impl Work {
         all.filter_map(|shown| Some((shown.number, shown.gave.as_ref().ok()?)))
     }
 
-    fn tally(&self) -> Tally {
-        Tally::of(self.produced().map(|(_, iteration)| iteration))
+    fn tally(&self) -> IterationTotals {
+        IterationTotals::of(self.produced().map(|(_, iteration)| iteration))
     }
 
-    fn told(&self, total_iterations: u32) -> Told {
+    fn told(&self, total_iterations: u32) -> PlanEvent {
         let last = self.shown.last().expect("it is told of one that was just made");
         let (title, insights) = match &last.gave {
             Ok(iteration) => (iteration.title.clone(), iteration.insights.clone()),
             Err(why) => (why.clone(), Vec::new()),
         };
-        let Tally { frameworks_evolved, data_points_collected, .. } = self.tally();
+        let IterationTotals { frameworks_evolved, data_points_collected, .. } = self.tally();
         let produced = last.gave.is_ok();
-        Told::Iterated {
+        PlanEvent::Iterated {
             iteration: last.number,
             total_iterations,
             title,

@@ -6,7 +6,7 @@ use folkmoot_engine::{Ctx, Failure};
 use folkmoot_llm::{
     Embedder, Model, Prompts,
     budget::Budget,
-    models::{Choice, Listed, Listening},
+    models::{LocalModelServer, ProviderChoice, ProviderInfo},
     price::Price,
 };
 use futures_util::future::BoxFuture;
@@ -31,20 +31,26 @@ pub trait Voices: fmt::Debug + Send + Sync {
     fn choose(&self, named: Option<String>) -> BoxFuture<'_, Result<String, Failure>>;
 
     /// The same, with why, which model it is and where, for whoever is told before it is asked.
-    fn explain(&self, named: Option<String>) -> BoxFuture<'_, Result<Choice, Failure>> {
+    fn explain(&self, named: Option<String>) -> BoxFuture<'_, Result<ProviderChoice, Failure>> {
         Box::pin(async move {
             let provider = self.choose(named).await?;
-            Ok(Choice { provider, model: None, base_url: None, why: "nobody else is there".to_owned(), chosen: true })
+            Ok(ProviderChoice {
+                provider,
+                model: None,
+                base_url: None,
+                why: "nobody else is there".to_owned(),
+                chosen: true,
+            })
         })
     }
 
     /// Those on this machine whom nobody has named, and who could be.
-    fn listening(&self) -> BoxFuture<'_, Vec<Listening>> {
+    fn listening(&self) -> BoxFuture<'_, Vec<LocalModelServer>> {
         Box::pin(async { Vec::new() })
     }
 
     /// Everybody, with what is missing.
-    fn list(&self) -> BoxFuture<'_, Vec<Listed>> {
+    fn list(&self) -> BoxFuture<'_, Vec<ProviderInfo>> {
         Box::pin(async { Vec::new() })
     }
 
@@ -86,15 +92,15 @@ impl Voices for Equipment {
         Box::pin(async move { Ok(self.models.choose(named.as_deref())?.provider) })
     }
 
-    fn explain(&self, named: Option<String>) -> BoxFuture<'_, Result<Choice, Failure>> {
+    fn explain(&self, named: Option<String>) -> BoxFuture<'_, Result<ProviderChoice, Failure>> {
         Box::pin(async move { Ok(self.models.choose(named.as_deref())?) })
     }
 
-    fn listening(&self) -> BoxFuture<'_, Vec<Listening>> {
+    fn listening(&self) -> BoxFuture<'_, Vec<LocalModelServer>> {
         Box::pin(self.models.listening())
     }
 
-    fn list(&self) -> BoxFuture<'_, Vec<Listed>> {
+    fn list(&self) -> BoxFuture<'_, Vec<ProviderInfo>> {
         Box::pin(self.models.list())
     }
 

@@ -12,7 +12,7 @@ use std::{
 
 use folkmoot_core::{Role, agent::ToolKind};
 use folkmoot_tools::{
-    Jail, Limits, Mcp, Profile, Repository, Tool, Toolbox, Worktree, git, lsp,
+    Jail, JailLimits, Mcp, Profile, Repository, Tool, Toolbox, Worktree, git, lsp,
     tool::{ExecuteTool, FormatTool, ProjectCommandTool, RunTestsTool, SearchTool, View, serving_all},
 };
 use futures_util::future::join_all;
@@ -77,7 +77,7 @@ impl Workbench {
 
     async fn add_site(&mut self, jail: &Jail, site: &Site) {
         let folder = site.folder();
-        self.add(ProjectCommandTool::new(jail.clone(), folder, Limits::of(Profile::Project)));
+        self.add(ProjectCommandTool::new(jail.clone(), folder, JailLimits::of(Profile::Project)));
         self.add(lsp::DiagnosticsTool::new(folder, lsp::Lsp::new(jail.clone())));
         match SearchTool::new(folder) {
             Ok(search) => self.add(search),

@@ -10,12 +10,12 @@ use folkmoot_api::wire::NewArtifact;
 
 /// `PATH`, or `NAME=PATH`; `-` is standard input.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
+pub(crate) struct ArtifactSource {
     name: String,
     path: PathBuf,
 }
 
-impl Source {
+impl ArtifactSource {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let (name, path) = match text.split_once('=') {
             // A file whose own name has a `=` in it is taken for what it is.
@@ -41,12 +41,12 @@ impl Source {
 }
 
 /// The content of all of them. `summary` is where the summary is read from, if that is a file.
-pub(crate) fn read_all(sources: &[Source], summary: Option<&Path>) -> Result<Vec<NewArtifact>> {
+pub(crate) fn read_all(sources: &[ArtifactSource], summary: Option<&Path>) -> Result<Vec<NewArtifact>> {
     let readers = sources.iter().map(|source| source.path.as_path()).chain(summary).filter(|path| is_stdin(path));
     if readers.count() > 1 {
         bail!("standard input can be read only once; give one `-`");
     }
-    sources.iter().map(Source::read).collect()
+    sources.iter().map(ArtifactSource::read).collect()
 }
 
 /// The text of a file, or of standard input.

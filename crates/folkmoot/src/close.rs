@@ -3,15 +3,15 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Name, question::Status},
-    wire::{Question, QuestionQuery, WithReason},
+    core::{Name, question::QuestionStatus},
+    wire::{Question, QuestionListParams, WithReason},
 };
 
 use crate::{
     cli::As,
     clock,
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::one_line,
@@ -25,7 +25,7 @@ const SHOWN: usize = 10;
 
 /// Which question, why, and whether to ask first.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Which {
+pub(crate) struct QuestionArgs {
     /// The question, or any unique beginning or end of its id; none if only one waits
     id: Option<String>,
     /// Why; whoever asked reads it
@@ -37,22 +37,28 @@ pub(crate) struct Which {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
+pub(crate) enum CloseAction {
     Deny,
     Skip,
     Cancel,
 }
 
-pub(crate) async fn run(ctx: &Context, connection: &mut Connection, who: As, which: Which, way: Way) -> Result<Exit> {
+pub(crate) async fn run(
+    ctx: &CliContext,
+    connection: &mut Connection,
+    who: As,
+    which: QuestionArgs,
+    way: CloseAction,
+) -> Result<Exit> {
     let find = async |client: &Client| find::any::<Question>(client, which.id.as_deref()).await;
     let id = connection.ask(ctx, who, find).await?;
     let read = async |client: &Client| Ok(client.question(&id).await?);
     let question = connection.ask(ctx, who, read).await?;
     // A denial that nobody has heard is released as it stands; it was closed before.
     let unheard = question.closed.as_ref().is_some_and(|closed| closed.fetched_at.is_none());
-    let releases = matches!(way, Way::Cancel) && question.status == Status::Denied && unheard;
+    let releases = matches!(way, CloseAction::Cancel) && question.status == QuestionStatus::Denied && unheard;
     let asks = connection.is_personal() || !which.yes && ctx.screen.answers;
-    if asks && (question.status == Status::Pending || releases) {
+    if asks && (question.status == QuestionStatus::Pending || releases) {
         let shown = format!("{}\n", views::question::request(&question, clock::now()));
         if !connection.confirm(ctx, who, &shown, &format!("{} this?", way.capital()), !which.yes).await? {
             ctx.screen.say("It goes on waiting.")?;
@@ -62,10 +68,10 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, who: As, whi
     let (key, why) = (idempotency::new_key(), WithReason { reason: which.reason });
     let close = async |client: &Client| {
         Ok(match way {
-            Way::Deny => client.deny(&id, &why, Some(&key)).await?,
-            Way::Skip => client.skip(&id, &why, Some(&key)).await?,
-            Way::Cancel if releases => client.acknowledge(&id, &why).await?,
-            Way::Cancel => client.cancel_question(&id, &why, Some(&key)).await?,
+            CloseAction::Deny => client.deny(&id, &why, Some(&key)).await?,
+            CloseAction::Skip => client.skip(&id, &why, Some(&key)).await?,
+            CloseAction::Cancel if releases => client.acknowledge(&id, &why).await?,
+            CloseAction::Cancel => client.cancel_question(&id, &why, Some(&key)).await?,
         })
     };
     let question = connection.ask(ctx, who, close).await?;
@@ -78,17 +84,17 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, who: As, whi
 
 /// Withdraws all that somebody asked and that waits, after asking once.
 pub(crate) async fn cancel_all(
-    ctx: &Context,
+    ctx: &CliContext,
     connection: &mut Connection,
     who: As,
     asker: &Name,
-    which: Which,
+    which: QuestionArgs,
 ) -> Result<Exit> {
-    let query = QuestionQuery {
-        status: Some(Status::Pending),
+    let query = QuestionListParams {
+        status: Some(QuestionStatus::Pending),
         asked_by: Some(asker.clone()),
         limit: Some(find::PAGE),
-        ..QuestionQuery::default()
+        ..QuestionListParams::default()
     };
     let page = async |client: &Client| Ok(client.questions(&query).await?.questions);
     let mut waiting = connection.ask(ctx, who, page).await?;
@@ -128,23 +134,23 @@ pub(crate) async fn cancel_all(
 }
 
 /// What became of a question, in one line.
-pub(crate) fn report(ctx: &Context, question: &Question) -> Result<()> {
+pub(crate) fn report(ctx: &CliContext, question: &Question) -> Result<()> {
     if ctx.screen.json {
         return ctx.screen.json(question);
     }
     let word = paint(style::of_question(question.status), question.status);
     let text = one_line(question.text.as_deref().unwrap_or_default());
-    let answer = question.answer.as_ref().filter(|_| question.status == Status::Answered);
+    let answer = question.answer.as_ref().filter(|_| question.status == QuestionStatus::Answered);
     let answer = answer.map(|answer| format!(" with {}", one_line(&views::question::bare(answer)))).unwrap_or_default();
     Ok(ctx.screen.say(format!("{word}{answer}: {text} {}", paint(style::FAINT, &question.id)))?)
 }
 
-impl Way {
+impl CloseAction {
     fn capital(self) -> &'static str {
         match self {
-            Way::Deny => "Deny",
-            Way::Skip => "Skip",
-            Way::Cancel => "Cancel",
+            CloseAction::Deny => "Deny",
+            CloseAction::Skip => "Skip",
+            CloseAction::Cancel => "Cancel",
         }
     }
 }

@@ -23,7 +23,7 @@ use folkmoot_server::{LocalTokens, StartError};
 use crate::{
     cli::As,
     connection::hosted::{Hosted, NotHosted},
-    context::Context,
+    context::CliContext,
     logging,
     terminal::{
         prompt,
@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// How long a server that holds the lock may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(50);
 /// How long to leave the folder to others between two visits.
 const BETWEEN_VISITS: Duration = Duration::from_secs(1);
@@ -48,14 +48,14 @@ const NOT_BEFOREHAND: &str = "with your own token you are always shown what you 
 #[derive(Debug)]
 pub(crate) struct Connection {
     client: Client,
-    tokens: Tokens,
+    tokens: TokenSource,
     person: Person,
     hosted: Option<Hosted>,
     visiting: bool,
 }
 
 #[derive(Debug)]
-enum Tokens {
+enum TokenSource {
     Given(String),
     /// Those that the data folder keeps for its owner.
     Folder(LocalTokens),
@@ -93,12 +93,12 @@ impl Connection {
     pub(crate) fn to_demo(hosted: Hosted, you: String) -> Result<Self> {
         let mut tokens = hosted.tokens.clone();
         tokens.you.token = you;
-        let (client, tokens) = (Client::new(&hosted.url, "")?, Tokens::Demo(tokens));
+        let (client, tokens) = (Client::new(&hosted.url, "")?, TokenSource::Demo(tokens));
         Ok(Self { client, tokens, person: Person::default(), hosted: Some(hosted), visiting: false })
     }
 
     /// Finds the server, does something with it, and ends it where it was hosted for this.
-    pub(crate) async fn with<T>(ctx: &Context, verb: impl AsyncFnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+    pub(crate) async fn with<T>(ctx: &CliContext, verb: impl AsyncFnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         logging::quiet(ctx)?;
         let mut connection = Connection::find(ctx).await?;
         let done = verb(&mut connection).await.map_err(|error| connection.explain(ctx, error));
@@ -107,12 +107,12 @@ impl Connection {
         done
     }
 
-    pub(crate) async fn find(ctx: &Context) -> Result<Self> {
+    pub(crate) async fn find(ctx: &CliContext) -> Result<Self> {
         let Some(url) = &ctx.url else { return in_folder(ctx).await };
         // The folder's tokens are for the folder's server, and are shown to no other.
         let its_own = ctx.data.server().is_some_and(|server| server.url == url.trim_end_matches('/'));
         let tokens = ctx.data.tokens()?.filter(|_| its_own);
-        let (client, tokens) = (Client::new(url, "")?, Tokens::choose(ctx, tokens));
+        let (client, tokens) = (Client::new(url, "")?, TokenSource::choose(ctx, tokens));
         Ok(Self { client, tokens, person: Person::default(), hosted: None, visiting: false })
     }
 
@@ -121,7 +121,7 @@ impl Connection {
     /// made twice: a change needs an idempotency key.
     pub(crate) async fn ask<T>(
         &mut self,
-        ctx: &Context,
+        ctx: &CliContext,
         who: As,
         call: impl AsyncFn(&Client) -> Result<T>,
     ) -> Result<T> {
@@ -133,7 +133,7 @@ impl Connection {
             };
             let gone = matches!(error.downcast_ref(), Some(client::Error::Unreachable { .. }));
             let ours = self.hosted.as_ref().is_some_and(|hosted| !hosted.has_yielded());
-            if !gone || ctx.url.is_some() || ours || begun.elapsed() > PATIENCE {
+            if !gone || ctx.url.is_some() || ours || begun.elapsed() > ANSWER_TIMEOUT {
                 return Err(error);
             }
             if let Some(yielded) = self.hosted.take() {
@@ -154,14 +154,14 @@ impl Connection {
     /// Whether the token is the one that the data folder keeps for its owner, with which only they
     /// decide, at a terminal.
     pub(crate) fn is_personal(&self) -> bool {
-        matches!(self.tokens, Tokens::Folder(_))
+        matches!(self.tokens, TokenSource::Folder(_))
     }
 
     /// The tokens that the data folder keeps, if they are used.
     pub(crate) fn folder_tokens(&self) -> Option<&LocalTokens> {
         match &self.tokens {
-            Tokens::Folder(tokens) => Some(tokens),
-            Tokens::Given(_) | Tokens::Demo(_) | Tokens::Missing => None,
+            TokenSource::Folder(tokens) => Some(tokens),
+            TokenSource::Given(_) | TokenSource::Demo(_) | TokenSource::Missing => None,
         }
     }
 
@@ -170,8 +170,8 @@ impl Connection {
     /// have been asked.
     pub(crate) async fn answered(&mut self) -> Result<()> {
         let (protected, owner) = match &self.tokens {
-            Tokens::Folder(LocalTokens { protected, you, .. }) => (protected.clone(), you.name.clone()),
-            Tokens::Given(_) | Tokens::Demo(_) | Tokens::Missing => {
+            TokenSource::Folder(LocalTokens { protected, you, .. }) => (protected.clone(), you.name.clone()),
+            TokenSource::Given(_) | TokenSource::Demo(_) | TokenSource::Missing => {
                 self.person = Person::AtTerminal;
                 return Ok(());
             }
@@ -193,7 +193,7 @@ impl Connection {
 
     /// As [`Connection::confirm`] where there is nothing to show but the question; nothing is asked
     /// where a token was given.
-    pub(crate) async fn agrees(&mut self, ctx: &Context, who: As, question: &str) -> Result<bool> {
+    pub(crate) async fn agrees(&mut self, ctx: &CliContext, who: As, question: &str) -> Result<bool> {
         if !self.is_personal() {
             return Ok(true);
         }
@@ -209,7 +209,7 @@ impl Connection {
     /// that was given it asks only where `ask` says so and somebody is there.
     pub(crate) async fn confirm(
         &mut self,
-        ctx: &Context,
+        ctx: &CliContext,
         who: As,
         shown: &str,
         question: &str,
@@ -255,7 +255,7 @@ impl Connection {
     /// Finds the server anew, after it stopped answering. Where nobody is one now, this process is
     /// it for a moment only: a server that was restarted must not find its folder taken by whoever
     /// waited for it.
-    pub(crate) async fn again(&mut self, ctx: &Context) -> Result<()> {
+    pub(crate) async fn again(&mut self, ctx: &CliContext) -> Result<()> {
         match self.hosted.take() {
             Some(visit) => {
                 visit.close().await?;
@@ -286,14 +286,14 @@ impl Connection {
     /// The server, with a token.
     pub(crate) fn client(&self, who: As) -> Result<Client> {
         let token = match (&self.tokens, who) {
-            (Tokens::Given(token), _) => token,
-            (Tokens::Folder(tokens), As::You) => match &self.person {
+            (TokenSource::Given(token), _) => token,
+            (TokenSource::Folder(tokens), As::You) => match &self.person {
                 Person::Unlocked(secret) => secret,
                 Person::Unseen | Person::AtTerminal => &tokens.you.token,
             },
-            (Tokens::Demo(tokens), As::You) => &tokens.you.token,
-            (Tokens::Folder(tokens) | Tokens::Demo(tokens), As::Agent) => &tokens.agent.token,
-            (Tokens::Missing, _) => {
+            (TokenSource::Demo(tokens), As::You) => &tokens.you.token,
+            (TokenSource::Folder(tokens) | TokenSource::Demo(tokens), As::Agent) => &tokens.agent.token,
+            (TokenSource::Missing, _) => {
                 bail!("no token for {}; give one with --token or FOLKMOOT_TOKEN", self.client.url())
             }
         };
@@ -306,7 +306,7 @@ impl Connection {
 
     /// Says of a token that the server does not know where it came from, which only this side
     /// knows.
-    pub(crate) fn explain(&self, ctx: &Context, error: anyhow::Error) -> anyhow::Error {
+    pub(crate) fn explain(&self, ctx: &CliContext, error: anyhow::Error) -> anyhow::Error {
         match error.downcast_ref() {
             Some(client::Error::Problem(problem)) if problem.code == "unauthenticated" => {
                 let detail = format!(
@@ -340,17 +340,17 @@ impl Connection {
     }
 }
 
-impl Tokens {
-    fn choose(ctx: &Context, folder: Option<LocalTokens>) -> Self {
+impl TokenSource {
+    fn choose(ctx: &CliContext, folder: Option<LocalTokens>) -> Self {
         match (&ctx.token, folder) {
-            (Some(token), _) => Tokens::Given(token.clone()),
-            (None, Some(tokens)) => Tokens::Folder(tokens),
-            (None, None) => Tokens::Missing,
+            (Some(token), _) => TokenSource::Given(token.clone()),
+            (None, Some(tokens)) => TokenSource::Folder(tokens),
+            (None, None) => TokenSource::Missing,
         }
     }
 }
 
-async fn in_folder(ctx: &Context) -> Result<Connection> {
+async fn in_folder(ctx: &CliContext) -> Result<Connection> {
     let begun = Instant::now();
     let is_first = matches!(ctx.data.tokens(), Ok(None));
     loop {
@@ -360,7 +360,7 @@ async fn in_folder(ctx: &Context) -> Result<Connection> {
                     offer_protection(ctx);
                 }
                 let client = Client::new(&hosted.url, "")?;
-                let tokens = Tokens::choose(ctx, Some(hosted.tokens.clone()));
+                let tokens = TokenSource::choose(ctx, Some(hosted.tokens.clone()));
                 return Ok(Connection {
                     client,
                     tokens,
@@ -373,7 +373,7 @@ async fn in_folder(ctx: &Context) -> Result<Connection> {
                 if let Some(connection) = answering(ctx).await {
                     return Ok(connection);
                 }
-                if begun.elapsed() > PATIENCE {
+                if begun.elapsed() > ANSWER_TIMEOUT {
                     return Err(silent(in_use));
                 }
             }
@@ -384,7 +384,7 @@ async fn in_folder(ctx: &Context) -> Result<Connection> {
 }
 
 /// The first start says once that the token it made lies there in the clear.
-pub(crate) fn offer_protection(ctx: &Context) {
+pub(crate) fn offer_protection(ctx: &CliContext) {
     if ctx.screen.notes_are_read {
         let protect = paint(style::COMMAND, format!("{} protect", ctx.command()));
         ctx.screen.note(format!(
@@ -393,12 +393,12 @@ pub(crate) fn offer_protection(ctx: &Context) {
     }
 }
 
-async fn answering(ctx: &Context) -> Option<Connection> {
+async fn answering(ctx: &CliContext) -> Option<Connection> {
     let client = Client::new(&ctx.data.server()?.url, "").ok()?;
     client.ready().await.ok()?;
     Some(Connection {
         client,
-        tokens: Tokens::choose(ctx, ctx.data.tokens().ok().flatten()),
+        tokens: TokenSource::choose(ctx, ctx.data.tokens().ok().flatten()),
         person: Person::default(),
         hosted: None,
         visiting: false,

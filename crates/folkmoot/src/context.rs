@@ -12,7 +12,7 @@ use folkmoot_server::DataFolder;
 use crate::{cli::Global, terminal::screen::Screen};
 
 #[derive(Debug)]
-pub(crate) struct Context {
+pub(crate) struct CliContext {
     pub(crate) data: DataFolder,
     pub(crate) url: Option<String>,
     pub(crate) token: Option<String>,
@@ -24,7 +24,7 @@ pub(crate) struct Context {
     pub(crate) works: bool,
 }
 
-impl Context {
+impl CliContext {
     pub(crate) fn new(global: Global, works: bool) -> Result<Self> {
         let Global { data, url, token, json, no_color } = global;
         if no_color {

@@ -6,7 +6,7 @@
 use anyhow::{Result, bail};
 use folkmoot_api::{
     Client,
-    core::{Digest, Status, gate::Choice},
+    core::{Digest, GateStatus, gate::Choice},
     wire::{Gate, Verdict},
 };
 
@@ -14,7 +14,7 @@ use crate::{
     cli::As,
     clock,
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::one_line,
@@ -25,7 +25,7 @@ use crate::{
 
 /// Which gate, and whether to ask first.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Which {
+pub(crate) struct GateArgs {
     /// The gate, or any unique beginning or end of its id; none if only one waits
     pub(crate) id: Option<String>,
     /// Do not ask before deciding
@@ -42,7 +42,7 @@ pub(crate) struct Deciding {
 }
 
 pub(crate) async fn run(
-    ctx: &Context,
+    ctx: &CliContext,
     connection: &mut Connection,
     id: Option<&str>,
     deciding: Deciding,
@@ -51,7 +51,7 @@ pub(crate) async fn run(
     let gate = connection.ask(ctx, As::You, read).await?;
     let Deciding { choice, mut verdict, ask } = deciding;
     verdict.digest = Some(digest_of_shown(&gate)?);
-    if gate.status == Status::Pending {
+    if gate.status == GateStatus::Pending {
         let shown = format!("{}\n", views::gate::request(&gate, clock::now(), views::gate::LINES_MAX));
         if !connection.confirm(ctx, As::You, &shown, &format!("{} this?", capital(choice)), ask).await? {
             ctx.screen.say("Nothing was decided.")?;
@@ -77,7 +77,7 @@ pub(crate) fn digest_of_shown(gate: &Gate) -> Result<Digest> {
     Ok(gate.digest)
 }
 
-fn report(ctx: &Context, gate: &Gate, choice: Choice) -> Result<()> {
+fn report(ctx: &CliContext, gate: &Gate, choice: Choice) -> Result<()> {
     if ctx.screen.json {
         return ctx.screen.json(gate);
     }

@@ -7,7 +7,7 @@ use std::{
 
 use folkmoot_api::{
     client,
-    core::{Status, gate::Next, question},
+    core::{GateStatus, gate::Next, question},
     wire::{Gate, Question},
 };
 
@@ -66,15 +66,15 @@ impl Exit {
     /// so.
     pub(crate) fn of(gate: &Gate) -> Self {
         match gate.status {
-            Status::Approved => Exit::Done,
-            Status::Pending => Exit::Waiting,
-            Status::TimedOut if gate.outcome == Some(Next::Proceed) => Exit::Done,
-            Status::TimedOut => Exit::TimedOut,
-            Status::Rejected
-            | Status::AdjustRequested
-            | Status::AdjustStrategy
-            | Status::Paused
-            | Status::Cancelled => Exit::NotApproved,
+            GateStatus::Approved => Exit::Done,
+            GateStatus::Pending => Exit::Waiting,
+            GateStatus::TimedOut if gate.outcome == Some(Next::Proceed) => Exit::Done,
+            GateStatus::TimedOut => Exit::TimedOut,
+            GateStatus::Rejected
+            | GateStatus::AdjustRequested
+            | GateStatus::AdjustStrategy
+            | GateStatus::Paused
+            | GateStatus::Cancelled => Exit::NotApproved,
         }
     }
 
@@ -82,21 +82,23 @@ impl Exit {
     /// waiter's time.
     pub(crate) fn of_question(question: &Question) -> Self {
         match question.status {
-            question::Status::Answered => Exit::Done,
-            question::Status::Expired if question.answer.is_some() => Exit::Done,
-            question::Status::Pending | question::Status::Expired => Exit::TimedOut,
-            question::Status::Denied | question::Status::Skipped | question::Status::Cancelled => Exit::NotApproved,
+            question::QuestionStatus::Answered => Exit::Done,
+            question::QuestionStatus::Expired if question.answer.is_some() => Exit::Done,
+            question::QuestionStatus::Pending | question::QuestionStatus::Expired => Exit::TimedOut,
+            question::QuestionStatus::Denied
+            | question::QuestionStatus::Skipped
+            | question::QuestionStatus::Cancelled => Exit::NotApproved,
         }
     }
 }
 
 /// The store has stopped: nothing was acknowledged after this.
 #[derive(Debug)]
-pub(crate) struct Stopped(pub(crate) String);
+pub(crate) struct StoreStopped(pub(crate) String);
 
-impl std::error::Error for Stopped {}
+impl std::error::Error for StoreStopped {}
 
-impl std::fmt::Display for Stopped {
+impl std::fmt::Display for StoreStopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "the store has stopped, and nothing was acknowledged after that: {}", self.0)
     }
@@ -109,14 +111,14 @@ pub(crate) fn failure(error: &anyhow::Error, json: bool) -> ExitCode {
         // Whoever read our output has seen enough.
         return ExitCode::from(FAILED);
     }
-    let stopped = error.downcast_ref::<Stopped>().is_some();
+    let stopped = error.downcast_ref::<StoreStopped>().is_some();
     let said = match error.downcast_ref() {
         _ if !json => format!("{} {error:#}", paint(style::BAD, "error:")),
         Some(client::Error::Problem(problem)) => {
             serde_json::to_string(&problem).unwrap_or_else(|_| problem.detail.clone())
         }
         _ => {
-            let asked = error.downcast_ref::<llm::Failure>().map(|failure| failure.kind.word());
+            let asked = error.downcast_ref::<llm::ModelFailure>().map(|failure| failure.kind.word());
             let code = asked.unwrap_or(if stopped { "store_stopped" } else { "failed" });
             serde_json::json!({ "code": code, "detail": format!("{error:#}") }).to_string()
         }

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use anyhow::{Result, anyhow};
 use tracing_subscriber::{EnvFilter, Layer, fmt, layer::SubscriberExt, util::SubscriberInitExt};
 
-use crate::{context::Context, telemetry::Telemetry};
+use crate::{context::CliContext, telemetry::Telemetry};
 
 /// For `serve`: what happens here, and what worries others. Whoever reads JSON wants every request;
 /// on a terminal only those that failed.
@@ -16,7 +16,7 @@ pub(crate) fn for_serve(json: bool, telemetry: Option<&Telemetry>) -> Result<()>
 }
 
 /// For every other verb: nothing, unless it is asked for.
-pub(crate) fn quiet(ctx: &Context) -> Result<()> {
+pub(crate) fn quiet(ctx: &CliContext) -> Result<()> {
     start(&["FOLKMOOT_LOG"], "off", ctx.screen.json, None)
 }
 

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::{cli::Cli, context::Context, exit::Exit};
+use crate::{cli::Cli, context::CliContext, exit::Exit};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
 }
 
 fn start(cli: Cli) -> anyhow::Result<Exit> {
-    let ctx = Context::new(cli.global, cli.verb.works())?;
+    let ctx = CliContext::new(cli.global, cli.verb.works())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let exit = runtime.block_on(cli.verb.run(&ctx));
     // A prompt may still wait for a line that never comes.

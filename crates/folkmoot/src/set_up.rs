@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::context::CliContext;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -21,7 +21,7 @@ pub(crate) enum SetUp {
 }
 
 impl SetUp {
-    pub(crate) fn of(ctx: &Context) -> Self {
+    pub(crate) fn of(ctx: &CliContext) -> Self {
         let its_own = |url: &String| ctx.data.server().is_some_and(|server| server.url == url.trim_end_matches('/'));
         if ctx.url.as_ref().is_some_and(|url| !its_own(url)) {
             return SetUp::Remote;

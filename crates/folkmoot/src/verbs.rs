@@ -50,7 +50,7 @@ mod webhook;
 use anyhow::Result;
 use clap::{Command, Subcommand};
 
-use crate::{connection::Connection, context::Context, exit::Exit};
+use crate::{connection::Connection, context::CliContext, exit::Exit};
 
 /// Registers the verbs: `connected` ones are given a server, `alone` ones do without or bring their
 /// own.
@@ -62,7 +62,7 @@ macro_rules! verbs {
         }
 
         impl Verb {
-            pub(crate) async fn run(self, ctx: &Context) -> Result<Exit> {
+            pub(crate) async fn run(self, ctx: &CliContext) -> Result<Exit> {
                 match self {
                     $($(Verb::$verb(args) => verbs!(@$needs $module, *args, ctx),)*)*
                 }

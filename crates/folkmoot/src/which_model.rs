@@ -12,7 +12,7 @@ use folkmoot_server::LocalModel;
 use crate::{
     cli::As,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     terminal::{
         printable::one_line,
         prompt,
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Whom the server is to ask; says so in a line of its own.
-pub(crate) async fn of_server(ctx: &Context, connection: &mut Connection, named: Option<&str>) -> Result<String> {
+pub(crate) async fn of_server(ctx: &CliContext, connection: &mut Connection, named: Option<&str>) -> Result<String> {
     let from_shell = std::env::var("FOLKMOOT_PROVIDER").ok().filter(|name| !name.trim().is_empty());
     let named = named.map(str::to_owned).or(from_shell);
     let read = async |client: &Client| Ok(client.asked_model(named.as_deref()).await?);
@@ -30,7 +30,7 @@ pub(crate) async fn of_server(ctx: &Context, connection: &mut Connection, named:
 }
 
 /// Whom to ask, after a look at what else there is; says so in a line of its own.
-pub(crate) async fn choose(ctx: &Context, asked: AskedModel) -> Result<String> {
+pub(crate) async fn choose(ctx: &CliContext, asked: AskedModel) -> Result<String> {
     // What listens on another machine is not this folder's to remember.
     let remembered = if asked.chosen || ctx.url.is_some() { None } else { ctx.data.local_model()? };
     if let Some(LocalModel { provider, base_url }) = remembered {
@@ -77,7 +77,7 @@ pub(crate) async fn choose(ctx: &Context, asked: AskedModel) -> Result<String> {
     Ok(asked.provider)
 }
 
-fn say(ctx: &Context, line: String) {
+fn say(ctx: &CliContext, line: String) {
     ctx.screen.note(paint(style::FAINT, one_line(&line)));
 }
 
@@ -89,7 +89,7 @@ fn describe(found: &ListeningModel) -> String {
     format!("{}/{} at {}", found.provider, found.model, found.base_url)
 }
 
-fn unused(ctx: &Context, found: &ListeningModel) -> String {
+fn unused(ctx: &CliContext, found: &ListeningModel) -> String {
     let provider = &found.provider;
     format!(
         "{} listens on this machine and is asked only when you say so: add --provider {provider}, or `provider = \"{provider}\"` \

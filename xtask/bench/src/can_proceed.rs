@@ -7,7 +7,7 @@ use folkmoot_core::{
     Principal, Role,
     question::{Asking, QuestionType},
 };
-use folkmoot_engine::{Engine, Settings, TokioHost};
+use folkmoot_engine::{Engine, EngineSettings, TokioHost};
 use folkmoot_store::{AnyStore, Sqlite, SystemClock};
 
 /// How many are asked at once, so that they share commits.
@@ -19,7 +19,7 @@ pub(crate) fn measure(folder: &Path, questions: usize) -> Result<f64> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let store = AnyStore::Sqlite(Sqlite::open(&folder.join("folkmoot.db"), Arc::new(SystemClock))?);
-        let engine = Engine::start(store, Settings::default(), Arc::new(TokioHost)).await?;
+        let engine = Engine::start(store, EngineSettings::default(), Arc::new(TokioHost)).await?;
         for first in (0..questions).step_by(AT_ONCE) {
             let asked = (first..questions.min(first + AT_ONCE)).map(|n| ask(&engine, n));
             futures_util::future::try_join_all(asked).await?;

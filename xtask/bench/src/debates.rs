@@ -15,9 +15,9 @@ use folkmoot_core::{
     agent::{DebatePhase, Domain, Score, Share, Team, team::AGENTS_MAX},
     debate::{self, Consensus, Network, Topology, consensus::Contribution},
     run,
-    voting::{Ballot, Fallback, Method, Rules, elect},
+    voting::{Ballot, Fallback, VotingMethod, VotingRules, elect},
 };
-use folkmoot_engine::{Engine, Failure, Settings, TokioHost, Workflows};
+use folkmoot_engine::{Engine, EngineSettings, Failure, TokioHost, Workflows};
 use folkmoot_llm::{Prompts, Rehearsal, budget::Budget, price::Price};
 use folkmoot_store::{AnyStore, Sqlite, SystemClock};
 use folkmoot_tools::jail::Helper;
@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{figures::Figures, load::sqlite, server::resident_bytes};
 
-const PATIENCE: Duration = Duration::from_secs(600);
+const BENCH_TIMEOUT: Duration = Duration::from_secs(600);
 /// Debates that are held alone, one after another.
 const ALONE: u32 = 20;
 const RAW_COMMITS: u32 = 200;
@@ -86,12 +86,12 @@ async fn hold(folder: &Path, debates: usize) -> Result<Figures> {
     let began = Instant::now();
     (0..RAW_COMMITS).try_for_each(|_| sqlite::commit(&raw))?;
     let commit = began.elapsed().as_secs_f64() / f64::from(RAW_COMMITS);
-    let equipment = Equipment::new(equipment::Settings::default(), |_| None, Helper::this_program())
+    let equipment = Equipment::new(equipment::EquipmentSettings::default(), |_| None, Helper::this_program())
         .map_err(|why| anyhow::anyhow!(why))?;
     let voices = Arc::new(Players(Arc::new(Prompts::embedded())));
     let debater = Debater { voices, effects: Arc::new(RealEffects::new(Arc::new(equipment))) };
     let store = Sqlite::open(&folder.join("folkmoot.db"), Arc::new(SystemClock))?;
-    let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
+    let settings = EngineSettings { workflows: debater.join(Workflows::new()), ..EngineSettings::default() };
     let engine = Engine::start(AnyStore::Sqlite(store), settings, Arc::new(TokioHost)).await?;
 
     let began = Instant::now();
@@ -151,8 +151,8 @@ async fn start(engine: &Engine, word: &str) -> Result<RunId> {
 
 /// Waits for its end, and looks whether it speaks of its own topic and of no other.
 async fn finish(engine: &Engine, run: RunId, word: &str) -> Result<Debated> {
-    let ended = engine.wait_for_end(&bot()?, &run, PATIENCE).await?;
-    ensure!(ended.status() == run::Status::Completed, "debate {run} is {}", ended.status());
+    let ended = engine.wait_for_end(&bot()?, &run, BENCH_TIMEOUT).await?;
+    ensure!(ended.status() == run::RunStatus::Completed, "debate {run} is {}", ended.status());
     let output = engine.output(&ended).await?.unwrap_or_default();
     let debated: Debated = serde_json::from_str(&output)?;
     // A tie is an end like any other.
@@ -173,8 +173,8 @@ fn rules(times: u32) -> Result<Figures> {
         let agents = team.agents();
         let names: Vec<Name> = agents.iter().map(|agent| agent.id.clone()).collect();
         let ballots: Vec<Ballot> = agents.iter().enumerate().map(|(at, agent)| ballot(agent, at, &names)).collect();
-        for method in Method::ALL {
-            let rules = Rules { method: *method, fallback: Fallback::Schulze, tie_break: None, minimum_votes: 1 };
+        for method in VotingMethod::ALL {
+            let rules = VotingRules { method: *method, fallback: Fallback::Schulze, tie_break: None, minimum_votes: 1 };
             let took = time(times, || elect(black_box(&names), black_box(&ballots), rules));
             figures.insert(format!("{method}, {size} agents, µs"), took);
         }

@@ -12,11 +12,11 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use folkmoot_core::{
-    Principal, Role, RunId, Status,
+    GateStatus, Principal, Role, RunId,
     gate::{Choice, Verdict},
     run,
 };
-use folkmoot_engine::{Ctx, Engine, Failure, GateQuery, GateRequest, RunQuery, Settings, TokioHost, Workflows};
+use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, GateQuery, GateSpec, RunQuery, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ use crate::figures::Figures;
 
 /// How many are started or decided at once, so that they share commits.
 const AT_ONCE: usize = 256;
-const PATIENCE: Duration = Duration::from_secs(600);
+const BENCH_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// One measurement, in a process of its own.
 #[derive(Debug, Serialize, Deserialize)]
@@ -89,8 +89,8 @@ async fn park(folder: &Path, runs: usize) -> Result<Figures> {
     for first in (0..runs).step_by(AT_ONCE) {
         start(&engine, "gated@1", AT_ONCE.min(runs - first), &()).await?;
     }
-    while count(&engine, run::Status::Parked, runs).await? < runs {
-        ensure!(began.elapsed() < PATIENCE, "they are not parked after {PATIENCE:?}");
+    while count(&engine, run::RunStatus::Parked, runs).await? < runs {
+        ensure!(began.elapsed() < BENCH_TIMEOUT, "they are not parked after {BENCH_TIMEOUT:?}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let per_second = runs as f64 / began.elapsed().as_secs_f64();
@@ -134,11 +134,11 @@ fn workflows(passes: &Arc<AtomicU64>) -> Workflows {
     let passes = passes.clone();
     let gated = move |ctx: Ctx, (): ()| {
         passes.fetch_add(1, Ordering::SeqCst);
-        async move { Ok(ctx.gate("go", GateRequest::new("Go on?")).await?.may_proceed()) }
+        async move { Ok(ctx.gate("go", GateSpec::new("Go on?")).await?.may_proceed()) }
     };
     let replayed = |ctx: Ctx, steps: u32| async move {
         let sum = work(&ctx, steps).await?;
-        ctx.gate("go", GateRequest::new("Go on?")).await?;
+        ctx.gate("go", GateSpec::new("Go on?")).await?;
         Ok(sum)
     };
     Workflows::new()
@@ -148,7 +148,7 @@ fn workflows(passes: &Arc<AtomicU64>) -> Workflows {
 }
 
 async fn engine_on(store: AnyStore, passes: &Arc<AtomicU64>) -> Result<Engine> {
-    let settings = Settings { workflows: workflows(passes), ..Settings::default() };
+    let settings = EngineSettings { workflows: workflows(passes), ..EngineSettings::default() };
     Ok(Engine::start(store, settings, Arc::new(TokioHost)).await?)
 }
 
@@ -170,8 +170,8 @@ async fn start(engine: &Engine, workflow: &str, runs: usize, input: &(impl Seria
 async fn all_end(engine: &Engine, ids: &[RunId]) -> Result<()> {
     let bot = person("bot", Role::Agent)?;
     for id in ids {
-        let ended = engine.wait_for_end(&bot, id, PATIENCE).await?;
-        ensure!(ended.status() == run::Status::Completed, "run {id} is {}", ended.status());
+        let ended = engine.wait_for_end(&bot, id, BENCH_TIMEOUT).await?;
+        ensure!(ended.status() == run::RunStatus::Completed, "run {id} is {}", ended.status());
     }
     Ok(())
 }
@@ -179,16 +179,16 @@ async fn all_end(engine: &Engine, ids: &[RunId]) -> Result<()> {
 async fn until_parked(engine: &Engine, id: &RunId) -> Result<()> {
     let bot = person("bot", Role::Agent)?;
     let began = Instant::now();
-    while engine.run(&bot, id).await?.status() != run::Status::Parked {
-        if began.elapsed() > PATIENCE {
-            bail!("run {id} is not parked after {PATIENCE:?}");
+    while engine.run(&bot, id).await?.status() != run::RunStatus::Parked {
+        if began.elapsed() > BENCH_TIMEOUT {
+            bail!("run {id} is not parked after {BENCH_TIMEOUT:?}");
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     Ok(())
 }
 
-async fn count(engine: &Engine, status: run::Status, at_most: usize) -> Result<usize> {
+async fn count(engine: &Engine, status: run::RunStatus, at_most: usize) -> Result<usize> {
     let alice = person("alice", Role::Reviewer)?;
     let query = RunQuery { status: Some(status), limit: u32::try_from(at_most)?, ..RunQuery::default() };
     Ok(engine.runs(&alice, query).await?.items.len())
@@ -198,7 +198,7 @@ async fn count(engine: &Engine, status: run::Status, at_most: usize) -> Result<u
 async fn decide(engine: &Engine, runs: usize) -> Result<Vec<RunId>> {
     let alice = person("alice", Role::Reviewer)?;
     let limit = u32::try_from(runs)?;
-    let query = GateQuery { status: Some(Status::Pending), limit, ..GateQuery::default() };
+    let query = GateQuery { status: Some(GateStatus::Pending), limit, ..GateQuery::default() };
     let gates = engine.gates(&alice, query).await?.items;
     ensure!(gates.len() == runs, "{} gates are pending", gates.len());
     let decide = |gate| engine.decide(alice.clone().into(), Verdict::on(gate, Choice::Approve, "measured"));

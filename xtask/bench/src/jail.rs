@@ -8,8 +8,8 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use folkmoot_tools::{
-    End, Jail, Profile,
-    jail::{Driver, Execution, Helper, Language, Program},
+    Jail, JobEnd, Profile,
+    jail::{Driver, Execution, Helper, Program, ProgramLanguage},
 };
 use futures_util::future::try_join_all;
 use serde::{Deserialize, Serialize};
@@ -86,8 +86,8 @@ async fn start(mut command: Command, says: &[u8]) -> Result<()> {
 }
 
 async fn run_true(jail: &Jail) -> Result<()> {
-    let report = jail.run(folkmoot_tools::Job::new(Profile::Code, ["true"])).await?;
-    ensure!(report.end == End::Exited(0), "true ended with {:?} in the jail", report.end);
+    let report = jail.run(folkmoot_tools::JailJob::new(Profile::Code, ["true"])).await?;
+    ensure!(report.end == JobEnd::Exited(0), "true ended with {:?} in the jail", report.end);
     Ok(())
 }
 
@@ -99,10 +99,10 @@ async fn run_hello(jail: &Jail) -> Result<()> {
 
 /// Returns what it printed.
 async fn run_python(jail: &Jail, source: &str) -> Result<Vec<u8>> {
-    let Execution::Ran(report) = jail.execute(Program::new(Language::Python, source)).await? else {
+    let Execution::Ran(report) = jail.execute(Program::new(ProgramLanguage::Python, source)).await? else {
         bail!("Python was compiled");
     };
-    ensure!(report.end == End::Exited(0), "Python ended so in the jail: {report:?}");
+    ensure!(report.end == JobEnd::Exited(0), "Python ended so in the jail: {report:?}");
     Ok(report.stdout)
 }
 

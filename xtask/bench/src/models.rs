@@ -9,25 +9,25 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use folkmoot_core::{Principal, Role, run};
-use folkmoot_engine::{Ctx, Engine, Failure, Settings, TokioHost, Workflows};
+use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, TokioHost, Workflows};
 use folkmoot_llm::{
-    Answer, Finish, Hear, Model, Recorded, Recording, Request, Usage,
+    Finish, Hear, Model, ModelAnswer, ModelCallRecord, ModelRequest, RecordedModel, TokenUsage,
     budget::{Budget, Budgeted, Purse},
-    guard::{Guard, Guarded, Patience},
+    guard::{Guard, Guarded, RetryPolicy},
     outbound::tls,
     price::Price,
     provider::{Endpoint, OpenAi},
-    record::{Outcome, Recorder},
+    record::{CallOutcome, Recorder},
 };
 use folkmoot_store::{AnyStore, Sqlite, SystemClock};
-use folkmoot_workflows::{Call, OnExceeded, Spending};
+use folkmoot_workflows::{ModelCall, OnExceeded, RunBudget};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{bare, figures::Figures, load::sqlite, report::median};
 
-const PATIENCE: Duration = Duration::from_secs(600);
+const BENCH_TIMEOUT: Duration = Duration::from_secs(600);
 /// Each sort of call is measured in turns of so many, so that all of them meet the same minute.
 const TURNS: u32 = 10;
 /// Calls in a run that write more than SQLite lets its log grow to.
@@ -54,10 +54,10 @@ pub(crate) async fn measure(job: Job) -> Result<Figures> {
 
 async fn layers(calls: u32) -> Result<Figures> {
     let bare: Arc<dyn Model> = Arc::new(AtOnce);
-    let guard = Guard::new("bench", Patience::default());
+    let guard = Guard::new("bench", RetryPolicy::default());
     let guarded = Guarded { model: Arc::clone(&bare), name: "at-once".to_owned(), guard, price: Some(Price::NOTHING) };
     let budgeted = Budgeted { model: Arc::new(guarded), purse: purse(), price: Some(Price::NOTHING) };
-    let layered: Arc<dyn Model> = Arc::new(Recorded { model: Arc::new(budgeted), recorder: Arc::new(Nowhere) });
+    let layered: Arc<dyn Model> = Arc::new(RecordedModel { model: Arc::new(budgeted), recorder: Arc::new(Nowhere) });
     let mut times = Times::default();
     for _ in 0..TURNS {
         for (name, model) in [("bare model call", &bare), ("layered model call", &layered)] {
@@ -78,7 +78,7 @@ async fn ask(model: &dyn Model, calls: u32) -> Result<()> {
 
 async fn steps(folder: &Path, calls: u32) -> Result<Figures> {
     let store = Sqlite::open(&folder.join("folkmoot.db"), Arc::new(SystemClock))?;
-    let settings = Settings { workflows: workflows(), ..Settings::default() };
+    let settings = EngineSettings { workflows: workflows(), ..EngineSettings::default() };
     let engine = Engine::start(AnyStore::Sqlite(store), settings, Arc::new(TokioHost)).await?;
     let sorts = [("plain step", "steps@1"), ("model step", "calls@1")];
     // While a write-ahead log grows, each sync writes its new length as well; so both are grown
@@ -107,17 +107,17 @@ fn workflows() -> Workflows {
         Ok(steps)
     }
     async fn calls(ctx: Ctx, calls: u32) -> Result<u32, Failure> {
-        let spending = Spending::new(purse(), OnExceeded::Fail);
+        let spending = RunBudget::new(purse(), OnExceeded::Fail);
         let agent: folkmoot_core::Name = "proposer-1".parse().expect("a good name");
         for n in 0..calls {
-            let call = Call {
+            let call = ModelCall {
                 key: format!("call-{n}"),
                 agent: agent.clone(),
                 model: Arc::new(AtOnce),
                 price: Some(Price::NOTHING),
                 request: request(),
             };
-            if let Outcome::Failed(failure) = spending.call(&ctx, call).await?.outcome {
+            if let CallOutcome::Failed(failure) = spending.call(&ctx, call).await?.outcome {
                 return Err(Failure::new("model", failure.detail));
             }
         }
@@ -129,8 +129,8 @@ fn workflows() -> Workflows {
 async fn to_the_end(engine: &Engine, workflow: &str, steps: u32) -> Result<()> {
     let bot = Principal::new("bot".parse()?, Role::Agent);
     let id = engine.start_workflow(bot.clone(), workflow, &steps).await?.start.id;
-    let ended = engine.wait_for_end(&bot, &id, PATIENCE).await?;
-    ensure!(ended.status() == run::Status::Completed, "run {id} is {}", ended.status());
+    let ended = engine.wait_for_end(&bot, &id, BENCH_TIMEOUT).await?;
+    ensure!(ended.status() == run::RunStatus::Completed, "run {id} is {}", ended.status());
     Ok(())
 }
 
@@ -194,10 +194,10 @@ impl Times {
 }
 
 /// About what an agent of ours asks: a role of two thousand bytes, a turn of four thousand.
-fn request() -> Request {
+fn request() -> ModelRequest {
     const SENTENCE: &str = "Say what you would do, what speaks against it, and how one would notice. ";
     let system = Some(SENTENCE.repeat(2000 / SENTENCE.len()));
-    Request { system, max_tokens: 400, ..Request::new(SENTENCE.repeat(4000 / SENTENCE.len())) }
+    ModelRequest { system, max_tokens: 400, ..ModelRequest::new(SENTENCE.repeat(4000 / SENTENCE.len())) }
 }
 
 /// Enough for all of it, and counted all the same.
@@ -212,14 +212,14 @@ struct AtOnce;
 impl Model for AtOnce {
     fn ask<'a>(
         &'a self,
-        _: &'a Request,
+        _: &'a ModelRequest,
         hear: &'a mut dyn Hear,
-    ) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+    ) -> BoxFuture<'a, Result<ModelAnswer, folkmoot_llm::ModelFailure>> {
         const SENTENCE: &str = "I would do the simplest thing that can be undone. ";
         let text = SENTENCE.repeat(1000 / SENTENCE.len());
         hear.piece(&text);
-        let usage = Usage { input_tokens: 1500, cached_tokens: 0, output_tokens: 250, estimated: false };
-        Box::pin(std::future::ready(Ok(Answer {
+        let usage = TokenUsage { input_tokens: 1500, cached_tokens: 0, output_tokens: 250, estimated: false };
+        Box::pin(std::future::ready(Ok(ModelAnswer {
             text,
             finish: Finish::Stop,
             usage,
@@ -240,7 +240,7 @@ impl Model for AtOnce {
 struct Nowhere;
 
 impl Recorder for Nowhere {
-    fn keep(&self, recording: Recording) -> std::io::Result<()> {
+    fn keep(&self, recording: ModelCallRecord) -> std::io::Result<()> {
         std::hint::black_box(recording);
         Ok(())
     }

@@ -343,7 +343,7 @@ fn lines(million: bool) -> Vec<Line> {
         beside("one of them, ms, to one alone", "a debate among them, ms", "one debate alone, ms"),
         line("memory per debate among them, KB", "memory per debate among them, KB", None, Must::Nothing),
     ]);
-    for method in folkmoot_core::voting::Method::WORDS {
+    for method in folkmoot_core::voting::VotingMethod::WORDS {
         let name = |size: usize| format!("{method}, {size} agents, µs");
         lines.push(beside(&format!("{method}: 25 ballots on 25 answers, µs, to 5 on 5"), &name(25), &name(5)));
     }

@@ -38,7 +38,7 @@ pub(crate) enum Job {
 /// None of them may fall due while they are looked at.
 const DAY_MS: u64 = 86_400_000;
 /// For one page, one decision, one connection.
-const PATIENCE: Duration = Duration::from_secs(60);
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// For a subscriber to have heard everything after the last commit.
 const CATCHING_UP: Duration = Duration::from_secs(120);
 /// Connections that are being made at the same time: the kernel's queue of them is not endless.
@@ -64,7 +64,7 @@ async fn pages(target: &Target, times: usize) -> Result<Figures> {
         for _ in 0..times {
             let began = Instant::now();
             let answer = reader.ask("GET", &path, &target.reviewer_token, b"");
-            let answer = timeout(PATIENCE, answer).await.context("a page did not come")??.expect(200)?;
+            let answer = timeout(CALL_TIMEOUT, answer).await.context("a page did not come")??.expect(200)?;
             took.push(began.elapsed().as_secs_f64() * 1e3);
             let page: Page = serde_json::from_slice(answer.body)?;
             // Page after page, so that what is deep in the list counts too.
@@ -109,7 +109,7 @@ async fn decide(target: &Target, gates: usize, clients: usize) -> Result<Figures
                 let path = format!("/v1/gates/{}/approve", gate.id);
                 let body = format!(r#"{{"reason":"measured","digest":"{}"}}"#, gate.digest);
                 let answer = reviewer.ask("POST", &path, &target.reviewer_token, body.as_bytes());
-                timeout(PATIENCE, answer).await.context("a decision was not answered")??.expect(200)?;
+                timeout(CALL_TIMEOUT, answer).await.context("a decision was not answered")??.expect(200)?;
             }
             anyhow::Ok(())
         }
@@ -119,7 +119,7 @@ async fn decide(target: &Target, gates: usize, clients: usize) -> Result<Figures
         Ok(began.elapsed())
     };
     let told = async {
-        let answer = timeout(PATIENCE, waiter.receive()).await.context("the waiter was not told")??.expect(200)?;
+        let answer = timeout(CALL_TIMEOUT, waiter.receive()).await.context("the waiter was not told")??.expect(200)?;
         let told = answer.body.windows(APPROVED.len()).filter(|window| window == &APPROVED).count();
         ensure!(told == gates, "the waiter was told of {told} approvals of {gates}");
         anyhow::Ok(began.elapsed())
@@ -182,7 +182,8 @@ struct Feed {
 
 impl Feed {
     async fn open(target: &Target) -> Result<Self> {
-        let mut stream = timeout(PATIENCE, TcpStream::connect(target.address)).await.context("cannot connect")??;
+        let mut stream =
+            timeout(CALL_TIMEOUT, TcpStream::connect(target.address)).await.context("cannot connect")??;
         let token = &target.reviewer_token;
         let request = format!("GET /v1/events HTTP/1.0\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\r\n");
         stream.write_all(request.as_bytes()).await?;
@@ -214,7 +215,8 @@ impl Feed {
 
     async fn fill(&mut self) -> Result<()> {
         self.incoming.reserve(4096);
-        let read = timeout(PATIENCE, self.stream.read_buf(&mut self.incoming)).await.context("a feed is silent")??;
+        let read =
+            timeout(CALL_TIMEOUT, self.stream.read_buf(&mut self.incoming)).await.context("a feed is silent")??;
         ensure!(read > 0, "a feed was closed at {}", self.position);
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::{Client, Error};
 use crate::wire::{AuditPage, Erase, Erased, Verification};
 
 #[derive(Serialize)]
-pub(super) struct After {
+pub(super) struct AfterParams {
     pub(super) after: u64,
     pub(super) limit: u32,
 }
@@ -17,7 +17,7 @@ pub(super) struct After {
 impl Client {
     /// The next `limit` events of the log after `after`, with their hashes.
     pub async fn audit(&self, after: u64, limit: u32) -> Result<AuditPage, Error> {
-        self.get("/v1/audit", &After { after, limit }).await
+        self.get("/v1/audit", &AfterParams { after, limit }).await
     }
 
     /// As [`Client::audit`], only what was done with one token. There may be more later where this
@@ -40,7 +40,7 @@ impl Client {
 
     /// The key that checks what the server signs, as PEM.
     pub async fn audit_key(&self) -> Result<String, Error> {
-        let answer = self.send(self.request(Method::GET, "/v1/audit/key").timeout(super::PATIENCE)).await?;
+        let answer = self.send(self.request(Method::GET, "/v1/audit/key").timeout(super::ANSWER_TIMEOUT)).await?;
         answer.text().await.map_err(|error| self.unreachable(&error))
     }
 

@@ -8,9 +8,9 @@ use reqwest::{Method, header::ACCEPT};
 
 use super::{Client, Error, feed::messages};
 use crate::wire::{
-    CancelDebate, CodeVersionList, CorrectLesson, Debate, DebateLesson, DebateLessonList, DebateList, DebateProgress,
-    DebateQuery, DebateReplay, DebateResults, DebateStarted, DebateTrail, DebateTurnList, DebateTurnQuery, DebateVotes,
-    Event, Gate, StartDebate, TrailQuery, Verdict, VersionQuery,
+    CancelDebate, CodeVersionList, CorrectLesson, Debate, DebateLesson, DebateLessonList, DebateList, DebateListParams,
+    DebateProgress, DebateReplay, DebateResults, DebateStarted, DebateTrail, DebateTurnList, DebateTurnQuery,
+    DebateVotes, Event, Gate, StartDebate, TrailQuery, Verdict, VersionListParams,
 };
 
 /// What a debate's stream says.
@@ -47,7 +47,7 @@ impl Client {
     }
 
     /// A page of debates.
-    pub async fn debates(&self, query: &DebateQuery) -> Result<DebateList, Error> {
+    pub async fn debates(&self, query: &DebateListParams) -> Result<DebateList, Error> {
         self.get("/v1/debates", query).await
     }
 
@@ -72,7 +72,7 @@ impl Client {
     }
 
     /// A page of the versions of its code.
-    pub async fn code_versions(&self, id: &RunId, query: &VersionQuery) -> Result<CodeVersionList, Error> {
+    pub async fn code_versions(&self, id: &RunId, query: &VersionListParams) -> Result<CodeVersionList, Error> {
         self.get(&format!("/v1/debates/{id}/code-versions"), query).await
     }
 
@@ -99,7 +99,8 @@ impl Client {
 
     /// Ends a debate, whatever it does.
     pub async fn cancel_debate(&self, id: &RunId, why: &CancelDebate) -> Result<Debate, Error> {
-        self.json(self.request(Method::DELETE, &format!("/v1/debates/{id}")).query(why).timeout(super::PATIENCE)).await
+        self.json(self.request(Method::DELETE, &format!("/v1/debates/{id}")).query(why).timeout(super::ANSWER_TIMEOUT))
+            .await
     }
 
     /// Everything that happens in a debate after `after`, from its beginning unless it is given.

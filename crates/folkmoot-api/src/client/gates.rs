@@ -6,8 +6,10 @@ use folkmoot_core::{GateId, gate::Choice};
 use futures_util::{Stream, StreamExt};
 use reqwest::{Method, header::ACCEPT};
 
-use super::{Client, Error, PATIENCE, feed, patiently};
-use crate::wire::{Amend, Cancel, Extend, Gate, GateList, GateQuery, OpenGate, Verdict, WaitFor, WaitMany, Waited};
+use super::{ANSWER_TIMEOUT, Client, Error, feed, patiently};
+use crate::wire::{
+    Amend, Cancel, Extend, Gate, GateList, GateListParams, OpenGate, Verdict, WaitFor, WaitMany, Waited,
+};
 
 impl Client {
     /// Opens a gate.
@@ -21,7 +23,7 @@ impl Client {
     }
 
     /// A page of gates.
-    pub async fn gates(&self, query: &GateQuery) -> Result<GateList, Error> {
+    pub async fn gates(&self, query: &GateListParams) -> Result<GateList, Error> {
         self.get("/v1/gates", query).await
     }
 
@@ -66,7 +68,7 @@ impl Client {
     pub async fn wait_gate(&self, id: &GateId, timeout: Duration) -> Result<Gate, Error> {
         let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
         let request = self.request(Method::GET, &format!("/v1/gates/{id}/wait")).query(&wait);
-        self.json(request.timeout(timeout + PATIENCE)).await
+        self.json(request.timeout(timeout + ANSWER_TIMEOUT)).await
     }
 
     /// Waits until the gate is decided, through restarts of the server. `patience` is how long a
@@ -82,7 +84,7 @@ impl Client {
     /// Waits for many gates on one connection; answers at the first decision, or when all are
     /// decided.
     pub async fn wait_gates(&self, wait: &WaitMany) -> Result<Waited, Error> {
-        let patience = Duration::from_millis(wait.timeout_ms.unwrap_or(30_000)) + PATIENCE;
+        let patience = Duration::from_millis(wait.timeout_ms.unwrap_or(30_000)) + ANSWER_TIMEOUT;
         self.json(self.request(Method::POST, "/v1/gates/wait").json(wait).timeout(patience)).await
     }
 

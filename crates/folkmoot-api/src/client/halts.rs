@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use folkmoot_core::{HaltId, clearance::Reason};
+use folkmoot_core::{HaltId, clearance::ReleaseReason};
 use reqwest::Method;
 
-use super::{Client, Error, PATIENCE, patiently};
+use super::{ANSWER_TIMEOUT, Client, Error, patiently};
 use crate::wire::{Clearance, ClearanceFor, ClearanceWaited, Halt, HaltStatus, RaiseHalt};
 
 impl Client {
@@ -19,7 +19,7 @@ impl Client {
         let timeout_ms = Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
         let wait = ClearanceFor { timeout_ms, ..agent.clone() };
         let request = self.request(Method::GET, "/v1/clearance/wait").query(&wait);
-        self.json(request.timeout(timeout + PATIENCE)).await
+        self.json(request.timeout(timeout + ANSWER_TIMEOUT)).await
     }
 
     /// Waits until an agent may work, or is told that it was denied, through restarts of the
@@ -27,7 +27,7 @@ impl Client {
     pub async fn cleared(&self, agent: &ClearanceFor, patience: Duration) -> Result<ClearanceWaited, Error> {
         patiently(patience, |round| async move {
             let waited = self.wait_clearance(agent, round).await?;
-            Ok((waited.reason != Reason::Timeout).then_some(waited))
+            Ok((waited.reason != ReleaseReason::Timeout).then_some(waited))
         })
         .await
     }
@@ -39,7 +39,7 @@ impl Client {
 
     /// Lifts a halt.
     pub async fn lift_halt(&self, id: &HaltId) -> Result<Halt, Error> {
-        self.json(self.request(Method::DELETE, &format!("/v1/halts/{id}")).timeout(PATIENCE)).await
+        self.json(self.request(Method::DELETE, &format!("/v1/halts/{id}")).timeout(ANSWER_TIMEOUT)).await
     }
 
     /// What is halted, and by what.

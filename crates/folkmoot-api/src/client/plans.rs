@@ -6,7 +6,7 @@ use folkmoot_core::{GateId, RunId};
 use reqwest::Method;
 use serde::Serialize;
 
-use super::{Client, Error, PATIENCE};
+use super::{ANSWER_TIMEOUT, Client, Error};
 use crate::wire::{ExportPlan, Plan, PlanList, PlanQuery, StartPlan};
 
 #[derive(Serialize)]
@@ -37,7 +37,7 @@ impl Client {
     pub async fn wait_plan(&self, id: &RunId, after: Option<&GateId>, timeout: Duration) -> Result<Plan, Error> {
         let wait = WaitPlan { after, timeout_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX) };
         let request = self.request(Method::GET, &format!("/v1/plans/{id}/wait")).query(&wait);
-        self.json(request.timeout(timeout + PATIENCE)).await
+        self.json(request.timeout(timeout + ANSWER_TIMEOUT)).await
     }
 
     /// A finished plan, as Markdown or as HTML.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use folkmoot_core::QuestionId;
 use reqwest::Method;
 
-use super::{Client, Error, PATIENCE, patiently};
-use crate::wire::{Answer, Ask, Question, QuestionList, QuestionQuery, WaitFor, WithReason};
+use super::{ANSWER_TIMEOUT, Client, Error, patiently};
+use crate::wire::{Answer, Ask, Question, QuestionList, QuestionListParams, WaitFor, WithReason};
 
 impl Client {
     /// Asks.
@@ -26,7 +26,7 @@ impl Client {
     }
 
     /// A page of questions.
-    pub async fn questions(&self, query: &QuestionQuery) -> Result<QuestionList, Error> {
+    pub async fn questions(&self, query: &QuestionListParams) -> Result<QuestionList, Error> {
         self.get("/v1/questions", query).await
     }
 
@@ -75,7 +75,7 @@ impl Client {
     pub async fn wait_question(&self, id: &QuestionId, timeout: Duration) -> Result<Question, Error> {
         let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
         let request = self.request(Method::GET, &format!("/v1/questions/{id}/wait")).query(&wait);
-        self.json(request.timeout(timeout + PATIENCE)).await
+        self.json(request.timeout(timeout + ANSWER_TIMEOUT)).await
     }
 
     /// Waits until the question is closed, through restarts of the server. `patience` is how long a

@@ -5,10 +5,10 @@ use std::time::Duration;
 use folkmoot_core::RunId;
 use reqwest::{Method, StatusCode};
 
-use super::{Client, Error, PATIENCE, audit::After};
+use super::{ANSWER_TIMEOUT, Client, Error, audit::AfterParams};
 use crate::wire::{
-    AuditPage, EndRun, JournalEntry, JournalPage, JournalQuery, RecordStep, ResumeRun, Run, RunList, RunQuery,
-    StartRun, WaitFor, WithReason,
+    AuditPage, EndRun, JournalEntry, JournalListParams, JournalPage, RecordStep, ResumeRun, Run, RunList,
+    RunListParams, StartRun, WaitFor, WithReason,
 };
 
 impl Client {
@@ -23,7 +23,7 @@ impl Client {
     }
 
     /// A page of runs.
-    pub async fn runs(&self, query: &RunQuery) -> Result<RunList, Error> {
+    pub async fn runs(&self, query: &RunListParams) -> Result<RunList, Error> {
         self.get("/v1/runs", query).await
     }
 
@@ -32,17 +32,17 @@ impl Client {
     pub async fn wait_run(&self, id: &RunId, timeout: Duration) -> Result<Run, Error> {
         let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
         let request = self.request(Method::GET, &format!("/v1/runs/{id}/wait")).query(&wait);
-        self.json(request.timeout(timeout + PATIENCE)).await
+        self.json(request.timeout(timeout + ANSWER_TIMEOUT)).await
     }
 
     /// Part of a run's journal.
-    pub async fn journal(&self, id: &RunId, query: &JournalQuery) -> Result<JournalPage, Error> {
+    pub async fn journal(&self, id: &RunId, query: &JournalListParams) -> Result<JournalPage, Error> {
         self.get(&format!("/v1/runs/{id}/journal"), query).await
     }
 
     /// The next `limit` events after `after` of a run, its gates and its questions.
     pub async fn run_events(&self, id: &RunId, after: u64, limit: u32) -> Result<AuditPage, Error> {
-        self.get(&format!("/v1/runs/{id}/events"), &After { after, limit }).await
+        self.get(&format!("/v1/runs/{id}/events"), &AfterParams { after, limit }).await
     }
 
     /// Ends a run, in any state.

@@ -19,6 +19,6 @@ impl Client {
 
     /// Ends a token.
     pub async fn revoke_token(&self, id: &TokenId) -> Result<Token, Error> {
-        self.json(self.request(Method::DELETE, &format!("/v1/tokens/{id}")).timeout(super::PATIENCE)).await
+        self.json(self.request(Method::DELETE, &format!("/v1/tokens/{id}")).timeout(super::ANSWER_TIMEOUT)).await
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Client, Error};
 use crate::wire::{
-    ChangeWebhook, ChannelList, Delivery, DeliveryList, DeliveryQuery, NewWebhook, TestChannel, Tested, Webhook,
+    ChangeWebhook, ChannelList, Delivery, DeliveryList, DeliveryListParams, NewWebhook, TestChannel, Tested, Webhook,
     WebhookList,
 };
 
@@ -38,11 +38,11 @@ impl Client {
 
     /// Ends a webhook.
     pub async fn remove_webhook(&self, id: &WebhookId) -> Result<Webhook, Error> {
-        self.json(self.request(Method::DELETE, &format!("/v1/webhooks/{id}")).timeout(super::PATIENCE)).await
+        self.json(self.request(Method::DELETE, &format!("/v1/webhooks/{id}")).timeout(super::ANSWER_TIMEOUT)).await
     }
 
     /// A page of the deliveries.
-    pub async fn deliveries(&self, query: &DeliveryQuery) -> Result<DeliveryList, Error> {
+    pub async fn deliveries(&self, query: &DeliveryListParams) -> Result<DeliveryList, Error> {
         self.get("/v1/deliveries", query).await
     }
 
@@ -65,9 +65,9 @@ impl Client {
     pub async fn test_channel(&self, channel: &str) -> Result<Tested, Error> {
         let request = TestChannel { channel: channel.to_owned() };
         let call = self.to_call(Method::POST, "/v1/notify/test", &request, None);
-        self.json(call.timeout(super::PATIENCE + TEST_PATIENCE)).await
+        self.json(call.timeout(super::ANSWER_TIMEOUT + CHANNEL_TEST_TIMEOUT)).await
     }
 }
 
 /// How long a channel may take to be told.
-const TEST_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+const CHANNEL_TEST_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use folkmoot_core::{
-    CommandId, Digest, Event, Fact, Name, SessionId, Timestamp, TokenId, audit::Problem, checkpoint, receipt,
+    CommandId, Digest, Event, Fact, Name, SessionId, Timestamp, TokenId, audit::AuditProblem, checkpoint, receipt,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -143,7 +143,7 @@ pub struct Verification {
     pub head_hash: String,
     /// At most 100.
     #[schema(value_type = Vec<Object>)]
-    pub problems: Vec<Problem>,
+    pub problems: Vec<AuditProblem>,
 }
 
 impl From<Event> for AuditEntry {

@@ -6,10 +6,10 @@ use folkmoot_core::{
     Digest, GateId, Name, QuestionId, RunId, SessionId, Timeout, Timestamp,
     agent::{AgentRole, DebatePhase, Domain, Score, Share},
     debate::{
-        Cast, DecidedBy, Dissent, NoDecision, Provenance, Style, Switch, Topology, Turns, Verdict, record::Status,
+        self, Cast, DecidedBy, Dissent, NoDecision, Provenance, Style, Switch, Topology, Turns, record::DebateStatus,
     },
     gate::OnTimeout,
-    voting::{Elected, Fallback, Method, TieBreak},
+    voting::{Elected, Fallback, TieBreak, VotingMethod},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
@@ -53,7 +53,7 @@ pub struct StartDebate {
     /// How ballots are counted; `auto` is what fits the number of agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_voting)]
-    pub voting: Option<OrAuto<Method>>,
+    pub voting: Option<OrAuto<VotingMethod>>,
     /// What decides where nobody beats every other one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_voting_fallback)]
@@ -283,8 +283,8 @@ impl Serialize for PhaseSwitch {
 
 impl<'de> Deserialize<'de> for PhaseSwitch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
+        struct PhaseSwitchVisitor;
+        impl de::Visitor<'_> for PhaseSwitchVisitor {
             type Value = PhaseSwitch;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -302,7 +302,7 @@ impl<'de> Deserialize<'de> for PhaseSwitch {
                 }
             }
         }
-        deserializer.deserialize_any(Visitor)
+        deserializer.deserialize_any(PhaseSwitchVisitor)
     }
 }
 
@@ -317,8 +317,8 @@ impl Serialize for Agents {
 
 impl<'de> Deserialize<'de> for Agents {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
+        struct AgentsVisitor;
+        impl<'de> de::Visitor<'de> for AgentsVisitor {
             type Value = Agents;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -333,7 +333,7 @@ impl<'de> Deserialize<'de> for Agents {
                 object::list(de::value::SeqAccessDeserializer::new(listed)).map(Agents::Listed)
             }
         }
-        deserializer.deserialize_any(Visitor)
+        deserializer.deserialize_any(AgentsVisitor)
     }
 }
 
@@ -383,7 +383,7 @@ pub struct DebateStarted {
     pub session_id: SessionId,
     /// Where it is.
     #[schema(schema_with = schema::debate_status)]
-    pub status: Status,
+    pub status: DebateStatus,
 }
 
 /// A debate: a row of `debate_sessions`, and how far it is.
@@ -399,7 +399,7 @@ pub struct Debate {
     pub topic: Option<String>,
     /// Where it is. `paused` while it waits for people.
     #[schema(schema_with = schema::debate_status)]
-    pub status: Status,
+    pub status: DebateStatus,
     /// Who hears whom; null before it began.
     pub topology_type: Option<String>,
     /// Who plans; null before it began.
@@ -474,7 +474,7 @@ pub struct DebateProgress {
     pub session_id: SessionId,
     /// Where it is.
     #[schema(schema_with = schema::debate_status)]
-    pub status: Status,
+    pub status: DebateStatus,
     /// The phase it is in, or was in last.
     #[schema(schema_with = schema::maybe_debate_phase)]
     pub phase: Option<DebatePhase>,
@@ -540,7 +540,7 @@ pub struct DebateResults {
     pub session_id: SessionId,
     /// `completed`
     #[schema(schema_with = schema::debate_status)]
-    pub status: Status,
+    pub status: DebateStatus,
     /// What was decided, and how; also where nothing was.
     pub verdict: DebateVerdict,
     /// The answer that won; empty where nothing was decided.
@@ -593,7 +593,7 @@ pub struct DebateVerdict {
     pub reason: String,
     /// How ballots were counted.
     #[schema(schema_with = schema::maybe_voting_method)]
-    pub voting_method: Option<Method>,
+    pub voting_method: Option<VotingMethod>,
     /// How the vote went: unanimous, by majority, by weight; empty where nobody voted.
     pub label: String,
     /// How sure those are who voted for it.
@@ -663,8 +663,8 @@ pub struct DebateDissent {
     pub objection: String,
 }
 
-impl From<Verdict> for DebateVerdict {
-    fn from(verdict: Verdict) -> Self {
+impl From<debate::DebateVerdict> for DebateVerdict {
+    fn from(verdict: debate::DebateVerdict) -> Self {
         Self {
             winner: verdict.winner,
             decided_by: verdict.decided_by,
@@ -863,11 +863,11 @@ pub struct DebateList {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct DebateQuery {
+pub struct DebateListParams {
     /// Only these.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::debate_status)]
-    pub status: Option<Status>,
+    pub status: Option<DebateStatus>,
     /// From `next` of the page before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
@@ -881,7 +881,7 @@ pub struct DebateQuery {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct VersionQuery {
+pub struct VersionListParams {
     /// From `next` of the page before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
@@ -899,7 +899,7 @@ pub struct DebateGateQuery {
     /// Only these.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::status)]
-    pub status: Option<folkmoot_core::Status>,
+    pub status: Option<folkmoot_core::GateStatus>,
 }
 
 /// A part of a debate's trail.
@@ -978,7 +978,7 @@ pub struct DebateReplay {
     pub id: RunId,
     /// As the debate is; a replay changes nothing.
     #[schema(schema_with = schema::debate_status)]
-    pub status: Status,
+    pub status: DebateStatus,
     /// Whether it ended as it had ended before: with the same verdict, answer and code, or with the
     /// same failure.
     pub same: bool,

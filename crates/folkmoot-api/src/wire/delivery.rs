@@ -2,7 +2,7 @@
 
 use folkmoot_core::{
     DeliveryId, Timestamp,
-    delivery::{self, Pattern, Status},
+    delivery::{self, DeliveryStatus, Pattern},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -26,7 +26,7 @@ pub struct Delivery {
     pub position: u64,
     /// Where it is in its life.
     #[schema(schema_with = schema::delivery_status)]
-    pub state: Status,
+    pub state: DeliveryStatus,
     /// How often it was sent, since it was made or last sent again.
     pub attempts: u32,
     /// Why the last attempt that failed did.
@@ -46,11 +46,11 @@ pub struct Delivery {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub struct DeliveryQuery {
+pub struct DeliveryListParams {
     /// Only these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::delivery_status)]
-    pub state: Option<Status>,
+    pub state: Option<DeliveryStatus>,
     /// Only to this channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,

@@ -1,8 +1,8 @@
 //! Gates on the wire.
 
 use folkmoot_core::{
-    Deadline, Digest, GateId, Name, Phase, Presence, Refusal, RunId, SessionId, Status, Timeout, Timestamp,
-    gate::{self, Choice, DecisionWord, GateType, Kind, Mode, Next, OnTimeout, Risk, SelfReview, State},
+    Deadline, Digest, GateId, GateStatus, Name, Phase, Presence, Refusal, RunId, SessionId, Timeout, Timestamp,
+    gate::{self, Choice, DecisionWord, GateKind, GateMode, GateState, GateType, Next, OnTimeout, Risk, SelfReview},
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -34,7 +34,7 @@ pub struct OpenGate {
     /// What sort of request; `custom` unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_kind)]
-    pub kind: Option<Kind>,
+    pub kind: Option<GateKind>,
     /// What is at stake; `medium` unless it is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_risk)]
@@ -218,11 +218,11 @@ pub struct Cancel {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct GateQuery {
+pub struct GateListParams {
     /// Only these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::status)]
-    pub status: Option<Status>,
+    pub status: Option<GateStatus>,
     /// Only of this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::run_id)]
@@ -303,7 +303,7 @@ pub struct Gate {
     pub id: GateId,
     /// Where it is in its life.
     #[schema(schema_with = schema::status)]
-    pub status: Status,
+    pub status: GateStatus,
     /// The run that cannot pass.
     #[schema(value_type = Option<String>)]
     pub run_id: Option<RunId>,
@@ -319,14 +319,14 @@ pub struct Gate {
     pub phase: Phase,
     /// What sort of request.
     #[schema(schema_with = schema::kind)]
-    pub kind: Kind,
+    pub kind: GateKind,
     /// How it is decided.
     #[serde(rename = "type")]
     #[schema(schema_with = schema::gate_type)]
     pub gate_type: GateType,
     /// Whether it blocks.
     #[schema(schema_with = schema::mode)]
-    pub mode: Mode,
+    pub mode: GateMode,
     /// What is at stake.
     #[schema(schema_with = schema::risk)]
     pub risk: Risk,
@@ -517,8 +517,8 @@ impl Gate {
         let status = gate.status();
         let tallies = gate.tallies().into_iter().map(VoteTally::from).collect();
         let (votes, decision) = match gate.state {
-            State::Pending { votes } => (votes, None),
-            State::Closed(decision) => (Vec::new(), Some(decision)),
+            GateState::Pending { votes } => (votes, None),
+            GateState::Closed(decision) => (Vec::new(), Some(decision)),
         };
         let content = gate.content;
         Self {

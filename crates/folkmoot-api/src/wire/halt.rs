@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use folkmoot_core::{
-    HaltId, Hold, HoldId, Name, QuestionId, Scope, SessionId, Timestamp, clearance::Reason, halt,
+    HaltId, Hold, HoldId, Name, QuestionId, Scope, SessionId, Timestamp, clearance::ReleaseReason, halt,
     question::QuestionType,
 };
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,7 @@ pub struct ClearanceWaited {
     pub cleared: bool,
     /// What became of the last thing that covered it; `timeout` or `denied` where it may not work.
     #[schema(schema_with = schema::reason)]
-    pub reason: Reason,
+    pub reason: ReleaseReason,
     /// What was answered to the questions that covered it.
     pub answers: Vec<AnswerGiven>,
     /// What still covers it, oldest first.
@@ -117,7 +117,7 @@ pub struct AnswerGiven {
     pub answer: Option<Value>,
     /// How it ended.
     #[schema(schema_with = schema::reason)]
-    pub reason: Reason,
+    pub reason: ReleaseReason,
     /// Why, in the words of whoever closed it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub comment: String,
@@ -125,7 +125,7 @@ pub struct AnswerGiven {
 
 impl AnswerGiven {
     /// What became of a question; `None` for a halt, which has no answer.
-    pub fn new(id: &HoldId, answer: Option<Value>, reason: Reason, comment: String) -> Option<Self> {
+    pub fn new(id: &HoldId, answer: Option<Value>, reason: ReleaseReason, comment: String) -> Option<Self> {
         Some(Self { question_id: id.question()?.clone(), answer, reason, comment })
     }
 }

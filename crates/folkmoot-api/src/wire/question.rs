@@ -2,7 +2,7 @@
 
 use folkmoot_core::{
     Deadline, Name, Presence, QuestionId, RunId, Scope, SessionId, Timeout, Timestamp,
-    question::{self, AtTimeout, Closure, Priority, QuestionType, Status},
+    question::{self, AtTimeout, Closure, Priority, QuestionStatus, QuestionType},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -105,7 +105,7 @@ pub struct Question {
     pub id: QuestionId,
     /// Where it is in its life.
     #[schema(schema_with = schema::question_status)]
-    pub status: Status,
+    pub status: QuestionStatus,
     /// The agent that asks.
     #[schema(value_type = String)]
     pub agent_id: Name,
@@ -161,7 +161,7 @@ pub struct Question {
 pub struct Closed {
     /// The word.
     #[schema(schema_with = schema::question_status)]
-    pub status: Status,
+    pub status: QuestionStatus,
     /// What was answered.
     #[schema(value_type = Option<Value>)]
     pub answer: Option<Value>,
@@ -227,11 +227,11 @@ impl Question {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct QuestionQuery {
+pub struct QuestionListParams {
     /// Only these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::question_status)]
-    pub status: Option<Status>,
+    pub status: Option<QuestionStatus>,
     /// Only of this agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::name)]

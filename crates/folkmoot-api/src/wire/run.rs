@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use folkmoot_core::{
     GateId, Name, QuestionId, RunId, SessionId, Timestamp, WorkflowName,
-    journal::{self, EntryKind, EntryState, Key, Progress, Waits},
-    run::{self, Limits, Outcome, RunKind, State, Status},
+    journal::{self, EntryKey, EntryKind, EntryState, EntryStatus, Waits},
+    run::{self, RunKind, RunLimits, RunOutcome, RunState, RunStatus},
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, value::RawValue};
@@ -44,7 +44,7 @@ pub struct StartRun {
     /// How much it may do before it fails.
     #[serde(default, deserialize_with = "object::maybe", skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_limits)]
-    pub limits: Option<Limits>,
+    pub limits: Option<RunLimits>,
 }
 
 /// Resumes a run that stopped, or that waits for a provider. There is nothing to say.
@@ -59,7 +59,7 @@ pub struct ResumeRun {}
 pub struct EndRun {
     /// `completed` or `failed`.
     #[schema(schema_with = schema::end_status)]
-    pub status: Outcome,
+    pub status: RunOutcome,
     /// What it gives, if it is completed; any JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
@@ -79,7 +79,7 @@ pub struct EndRun {
 pub struct RecordStep {
     /// What the step is called, the same in every attempt; unique in its run.
     #[schema(schema_with = schema::step_key)]
-    pub key: Key,
+    pub key: EntryKey,
     /// `step` (unless it is given) may be done again if nobody knows whether it was done; `once`
     /// must not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub struct RecordStep {
     pub kind: Option<EntryKind>,
     /// `begun` asks whether to do it; `done` and `failed` say what came of it.
     #[schema(schema_with = schema::step_state)]
-    pub state: Progress,
+    pub state: EntryStatus,
     /// What it gave, if it is done; any JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
@@ -117,7 +117,7 @@ pub struct Fault {
 }
 
 fn failed() -> String {
-    Outcome::Failed.word().to_owned()
+    RunOutcome::Failed.word().to_owned()
 }
 
 impl From<journal::StepError> for Fault {
@@ -145,7 +145,7 @@ pub struct Run {
     pub session_id: SessionId,
     /// Where it is in its life.
     #[schema(schema_with = schema::run_status)]
-    pub status: Status,
+    pub status: RunStatus,
     /// Whose token started it.
     #[schema(value_type = String)]
     pub initiator: Name,
@@ -169,7 +169,7 @@ pub struct Run {
     pub active_ms: u64,
     /// How much it may do before it fails.
     #[schema(schema_with = schema::limits)]
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// What it was given; only where one run is shown.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
@@ -246,7 +246,7 @@ pub struct WaitingAt {
 pub struct Ending {
     /// The word.
     #[schema(schema_with = schema::run_outcome)]
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// What it gave, if it is completed; only where one run is shown or waited for.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
@@ -280,14 +280,15 @@ impl Run {
         let (status, active, outages) = (run.status(), run.active(now), Outage::all_of(&run));
         let (mut node, mut stopped, mut ending) = (None, None, None);
         match run.state {
-            State::Pending | State::Outside | State::Parked(_) => {}
-            State::Running { node: worker, .. } => node = Some(worker),
-            State::Stopped { code, message } => stopped = Some(Fault { code, message }),
-            State::Ended(run::Ending { outcome, output: _, code, reason, by, at }) => {
+            RunState::Pending | RunState::Outside | RunState::Parked(_) => {}
+            RunState::Running { node: worker, .. } => node = Some(worker),
+            RunState::Stopped { code, message } => stopped = Some(Fault { code, message }),
+            RunState::Ended(run::Ending { outcome, output: _, code, reason, by, at }) => {
                 ending = Some(Ending { outcome, output: None, code, reason, by, at });
             }
         }
-        let run::Start { id, kind, title, workflow, session_id, initiator, parent, limits, started_at, .. } = run.start;
+        let run::RunStart { id, kind, title, workflow, session_id, initiator, parent, limits, started_at, .. } =
+            run.start;
         Self {
             id,
             kind,
@@ -340,11 +341,11 @@ impl Run {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct RunQuery {
+pub struct RunListParams {
     /// Only these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::run_status)]
-    pub status: Option<Status>,
+    pub status: Option<RunStatus>,
     /// Only of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::session_id)]
@@ -376,13 +377,13 @@ pub struct RunList {
 pub struct JournalEntry {
     /// Stable, and unique in its run.
     #[schema(value_type = String)]
-    pub key: Key,
+    pub key: EntryKey,
     /// What was done.
     #[schema(schema_with = schema::entry_kind)]
     pub kind: EntryKind,
     /// How far it is. What waited is `done` when what it waited for is over.
     #[schema(schema_with = schema::progress)]
-    pub state: Progress,
+    pub state: EntryStatus,
     /// How often it was tried.
     pub attempts: u32,
     /// When it was first tried.
@@ -428,9 +429,9 @@ impl JournalEntry {
         result: Option<String>,
         awaited: Option<(Timestamp, Option<&'static str>)>,
     ) -> Self {
-        let state = if awaited.is_some() { Progress::Done } else { entry.progress() };
+        let state = if awaited.is_some() { EntryStatus::Done } else { entry.progress() };
         let at = awaited.map_or(entry.at, |(at, _)| at);
-        let is_over = matches!(state, Progress::Done | Progress::Failed);
+        let is_over = matches!(state, EntryStatus::Done | EntryStatus::Failed);
         let (mut error, mut retry_at) = (None, None);
         let (mut gate_id, mut question_id, mut run_id, mut until) = (None, None, None, None);
         match entry.state {
@@ -469,7 +470,7 @@ impl JournalEntry {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct JournalQuery {
+pub struct JournalListParams {
     /// Where the last page ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,

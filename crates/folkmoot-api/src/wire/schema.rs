@@ -1,18 +1,18 @@
 //! How core's types look in the OpenAPI document.
 
 use folkmoot_core::{
-    Capability, GateId, Name, Phase, Presence, Role, RunId, Scope, SessionId, Status, WorkflowName,
+    Capability, GateId, GateStatus, Name, Phase, Presence, Role, RunId, Scope, SessionId, WorkflowName,
     agent::{AgentRole, DebatePhase, Domain, team::AGENTS_MAX},
-    clearance::Reason,
+    clearance::ReleaseReason,
     debate::{DecidedBy, NoDecision, Provenance, Style, Topology, record},
     delivery,
-    gate::{Choice, DecisionWord, GateType, Kind, Mode, Next, OnTimeout, Risk, SelfReview},
-    journal::{self, EntryKind, Progress},
+    gate::{Choice, DecisionWord, GateKind, GateMode, GateType, Next, OnTimeout, Risk, SelfReview},
+    journal::{self, EntryKind, EntryStatus},
     plan::{ApprovalStatus, ApprovalType, OnExpiry, PlanStatus},
     question::{self, Priority, QuestionType},
     run::{self, RunKind},
     token,
-    voting::{Fallback, Method, TieBreak},
+    voting::{Fallback, TieBreak, VotingMethod},
 };
 use utoipa::{
     PartialSchema,
@@ -34,40 +34,40 @@ macro_rules! words {
 
 words! {
     role: Role;
-    status: Status;
+    status: GateStatus;
     choice: Choice;
     decision_word: DecisionWord;
     gate_type: GateType;
-    kind: Kind;
-    mode: Mode;
+    kind: GateKind;
+    mode: GateMode;
     next: Next;
     on_timeout: OnTimeout;
     risk: Risk;
     self_review: SelfReview;
     presence: Presence;
-    token_kind: token::Kind;
+    token_kind: token::TokenKind;
     question_type: QuestionType;
-    question_status: question::Status;
+    question_status: question::QuestionStatus;
     priority: Priority;
     scope: Scope;
-    reason: Reason;
+    reason: ReleaseReason;
     capability: Capability;
     run_kind: RunKind;
-    run_status: run::Status;
-    run_outcome: run::Outcome;
+    run_status: run::RunStatus;
+    run_outcome: run::RunOutcome;
     entry_kind: EntryKind;
-    progress: Progress;
-    delivery_status: delivery::Status;
+    progress: EntryStatus;
+    delivery_status: delivery::DeliveryStatus;
     plan_status: PlanStatus;
     approval_status: ApprovalStatus;
     approval_type: ApprovalType;
     on_expiry: OnExpiry;
     agent_role: AgentRole;
     debate_phase: DebatePhase;
-    debate_status: record::Status;
+    debate_status: record::DebateStatus;
     domain: Domain;
     provenance: Provenance;
-    voting_method: Method;
+    voting_method: VotingMethod;
     voting_fallback: Fallback;
     decided_by: DecidedBy;
     no_decision: NoDecision;
@@ -84,12 +84,12 @@ pub(super) fn step_kind() -> RefOr<Schema> {
 
 /// What can be said of such a step.
 pub(super) fn step_state() -> Object {
-    one_of([Progress::Begun, Progress::Done, Progress::Failed].map(Progress::word))
+    one_of([EntryStatus::Begun, EntryStatus::Done, EntryStatus::Failed].map(EntryStatus::word))
 }
 
 /// How a run can be said to have ended. Cancelling is another verb.
 pub(super) fn end_status() -> Object {
-    one_of([run::Outcome::Completed, run::Outcome::Failed].map(run::Outcome::word))
+    one_of([run::RunOutcome::Completed, run::RunOutcome::Failed].map(run::RunOutcome::word))
 }
 
 /// As what a plan is exported.
@@ -217,7 +217,7 @@ fn planning() -> Object {
 }
 
 fn voting() -> Object {
-    one_of(["auto"].into_iter().chain(Method::WORDS.iter().copied()))
+    one_of(["auto"].into_iter().chain(VotingMethod::WORDS.iter().copied()))
 }
 
 fn tie_break() -> Object {

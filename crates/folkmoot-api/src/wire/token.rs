@@ -23,9 +23,9 @@ pub struct NewToken {
     pub capabilities: Vec<Capability>,
     /// How its secret will be kept. Only the owner of a data folder says another than `minted`, for
     /// themselves.
-    #[serde(default, skip_serializing_if = "token::Kind::is_minted")]
+    #[serde(default, skip_serializing_if = "token::TokenKind::is_minted")]
     #[schema(schema_with = schema::token_kind)]
-    pub kind: token::Kind,
+    pub kind: token::TokenKind,
 }
 
 /// A token.
@@ -56,7 +56,7 @@ pub struct Token {
     /// How its secret is kept, and so what using it shows.
     #[serde(default)]
     #[schema(schema_with = schema::token_kind)]
-    pub kind: token::Kind,
+    pub kind: token::TokenKind,
     /// The secret, shown once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,

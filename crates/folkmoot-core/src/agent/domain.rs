@@ -33,12 +33,12 @@ pub struct Guess {
     /// The domain that most words speak for; `general` where none does.
     pub domain: Domain,
     /// The words, each once, in the order of the alphabet.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<DomainKeyword>,
 }
 
 /// A word that speaks for a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Reason {
+pub struct DomainKeyword {
     /// The word, in lower case.
     pub word: &'static str,
     /// What it speaks for.
@@ -53,8 +53,10 @@ impl Domain {
     pub fn guess(topic: &str) -> Guess {
         let words: BTreeSet<String> = topic.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
         let known = KEYWORDS.iter().flat_map(|(domain, words)| words.split_whitespace().map(|word| (*domain, word)));
-        let mut reasons: Vec<Reason> =
-            known.filter(|(_, word)| words.contains(*word)).map(|(domain, word)| Reason { word, domain }).collect();
+        let mut reasons: Vec<DomainKeyword> = known
+            .filter(|(_, word)| words.contains(*word))
+            .map(|(domain, word)| DomainKeyword { word, domain })
+            .collect();
         reasons.sort();
         let speak_for = |domain: Domain| reasons.iter().filter(|reason| reason.domain == domain).count();
         let mut best = (Domain::General, 0);

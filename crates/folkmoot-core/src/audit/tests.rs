@@ -1,7 +1,7 @@
-use super::{Problem, Record, Walk, check_row, check_webhooks};
+use super::{AuditProblem, AuditedRow, LogWalk, check_row, check_webhooks};
 use crate::{
     Digest, Event, Gate, GateId, Head, chain,
-    gate::State,
+    gate::GateState,
     transcript::{World, play},
 };
 
@@ -21,10 +21,10 @@ fn world() -> World {
 }
 
 fn walk(events: &[Event], head: Head) -> Vec<(String, String)> {
-    let mut walk = Walk::default();
-    let mut problems: Vec<Problem> = events.iter().flat_map(|event| walk.step(event)).collect();
+    let mut walk = LogWalk::default();
+    let mut problems: Vec<AuditProblem> = events.iter().flat_map(|event| walk.step(event)).collect();
     problems.extend(walk.end(head));
-    problems.into_iter().map(|Problem { at, problem }| (at, problem)).collect()
+    problems.into_iter().map(|AuditProblem { at, problem }| (at, problem)).collect()
 }
 
 /// Plays tricks on the log, then says what the walk finds.
@@ -121,8 +121,8 @@ fn row_problem(trick: impl FnOnce(&mut Option<Gate>, &mut Vec<Event>)) -> Option
     let id: GateId = "a".parse().unwrap();
     let (mut row, mut events) = (world.gates.get(&id).cloned(), world.stream(id.as_str()));
     trick(&mut row, &mut events);
-    let row = row.map(|gate| Record::Gate(Box::new(gate)));
-    check_row("a", row.as_ref(), &events).map(|Problem { at, problem }| (at, problem))
+    let row = row.map(|gate| AuditedRow::Gate(Box::new(gate)));
+    check_row("a", row.as_ref(), &events).map(|AuditProblem { at, problem }| (at, problem))
 }
 
 fn at_a(problem: &str) -> Option<(String, String)> {
@@ -137,7 +137,7 @@ fn a_row_that_agrees_has_no_problem() {
 #[test]
 fn a_row_that_disagrees_is_found() {
     let decided_by_another = row_problem(|row, _| {
-        if let Some(Gate { state: State::Closed(decision), .. }) = row {
+        if let Some(Gate { state: GateState::Closed(decision), .. }) = row {
             decision.reviewer = "mallory".parse().unwrap();
         }
     });
@@ -195,7 +195,7 @@ fn events_that_cannot_have_happened_are_found() {
 #[test]
 fn what_a_question_asks_is_checked_and_a_halt_keeps_nothing_elsewhere() {
     let world = play("09:00 bot asks q1 BLOCKING \"Which branch?\"\n09:01 ada halts h1 scope=all \"why\"");
-    let folded = |noun, stream| Record::fold(noun, &world.stream(stream)).unwrap().unwrap();
+    let folded = |noun, stream| AuditedRow::fold(noun, &world.stream(stream)).unwrap().unwrap();
     assert_eq!(folded("question", "q1").contents(), [Digest::of(b"Which branch?")]);
     assert_eq!(folded("halt", "h1").contents(), []);
     assert_eq!(world.artifacts[&folded("question", "q1").contents()[0]], b"Which branch?");

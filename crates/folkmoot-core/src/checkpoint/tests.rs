@@ -1,4 +1,4 @@
-use super::{Broken, Checkpoint, Seen};
+use super::{Checkpoint, CheckpointMismatch, LogSummary};
 use crate::{Digest, Head, Timestamp};
 
 fn hash(text: &str) -> Digest {
@@ -9,31 +9,31 @@ fn checkpoint() -> Checkpoint {
     Checkpoint::new(Head { position: 7, hash: hash("seventh") }, hash("first"), Timestamp::from_micros(0))
 }
 
-fn told(seen: Seen) -> String {
+fn told(seen: LogSummary) -> String {
     checkpoint().check(&seen).map_or_else(|broken| broken.to_string(), |()| "holds".to_owned())
 }
 
 #[test]
 fn a_log_that_has_grown_still_holds_its_checkpoint() {
-    let seen = Seen { first: Some(hash("first")), there: Some(hash("seventh")), end: 9 };
+    let seen = LogSummary { first: Some(hash("first")), there: Some(hash("seventh")), end: 9 };
     assert_eq!(told(seen), "holds");
-    assert_eq!(told(Seen { end: 7, ..seen }), "holds");
+    assert_eq!(told(LogSummary { end: 7, ..seen }), "holds");
 }
 
 #[test]
 fn each_way_to_break_it_has_a_sentence_of_its_own() {
-    let seen = Seen { first: Some(hash("first")), there: Some(hash("seventh")), end: 9 };
+    let seen = LogSummary { first: Some(hash("first")), there: Some(hash("seventh")), end: 9 };
     for (seen, expected) in [
-        (Seen { there: None, end: 6, ..seen }, "the end is missing"),
-        (Seen { first: None, there: None, end: 0 }, "the end is missing"),
-        (Seen { there: Some(hash("another")), ..seen }, "the past was rewritten"),
-        (Seen { there: None, ..seen }, "event 7 is missing"),
-        (Seen { first: Some(hash("other")), ..seen }, "this checkpoint is of another log"),
+        (LogSummary { there: None, end: 6, ..seen }, "the end is missing"),
+        (LogSummary { first: None, there: None, end: 0 }, "the end is missing"),
+        (LogSummary { there: Some(hash("another")), ..seen }, "the past was rewritten"),
+        (LogSummary { there: None, ..seen }, "event 7 is missing"),
+        (LogSummary { first: Some(hash("other")), ..seen }, "this checkpoint is of another log"),
     ] {
         assert!(told(seen).starts_with(expected), "{expected:?} was expected, not {:?}", told(seen));
     }
     let other = Checkpoint { log: "side".to_owned(), ..checkpoint() };
-    assert_eq!(other.check(&seen), Err(Broken::OtherName("side".to_owned())));
+    assert_eq!(other.check(&seen), Err(CheckpointMismatch::OtherName("side".to_owned())));
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn a_restart_forgets_nothing_that_holds() {
     assert_eq!(ids("bot", None), ["q1", "q2"]);
 }
 
-/// D3, 10: what a timeout does is in question/tests/lapse.rs; here, that it clears.
+/// D3, 10: what a timeout does is in question/tests/timeout.rs; here, that it clears.
 #[test]
 fn a_default_clears_and_a_reminder_does_not() {
     check(

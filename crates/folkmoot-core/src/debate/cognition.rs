@@ -56,7 +56,7 @@ pub struct Observed {
 
 vocabulary! {
     /// How a phase compares with what was expected of it.
-    pub enum Outcome {
+    pub enum PhaseOutcome {
         /// Much better.
         Success = "success",
         /// Neither.
@@ -80,7 +80,7 @@ pub struct Comparison {
     /// From 0 to 1; 0.5 is what was expected.
     pub score: Share,
     /// What that means.
-    pub outcome: Outcome,
+    pub outcome: PhaseOutcome,
     /// What the same phase of the next round is expected to come to.
     pub next: Expectation,
     /// Whether the next round should be planned in another way.
@@ -89,12 +89,12 @@ pub struct Comparison {
 
 /// Expects, compares, and expects better.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Planner {
+pub struct PhaseExpectations {
     expected: BTreeMap<DebatePhase, Expectation>,
     history: VecDeque<Comparison>,
 }
 
-impl Default for Planner {
+impl Default for PhaseExpectations {
     fn default() -> Self {
         let expected = DebatePhase::ALL.iter().filter_map(|phase| Some((*phase, Expectation::first(*phase)?)));
         Self { expected: expected.collect(), history: VecDeque::new() }
@@ -142,7 +142,7 @@ fn moved(old: u64, seen: u64) -> u64 {
     u64::try_from((tenths + 5) / 10).unwrap_or(u64::MAX)
 }
 
-impl Planner {
+impl PhaseExpectations {
     /// What is expected of the next `phase`.
     pub fn expects(&self, phase: DebatePhase) -> Option<Expectation> {
         self.expected.get(&phase).copied()
@@ -154,7 +154,7 @@ impl Planner {
         let expected = self.expects(phase)?;
         let (score, outcome) = judge(&expected, &observed);
         let next = expected.towards(&observed);
-        let replan = outcome == Outcome::Failure;
+        let replan = outcome == PhaseOutcome::Failure;
         let comparison = Comparison { round, phase, expected, observed, score, outcome, next, replan };
         self.expected.insert(phase, next);
         self.history.push_back(comparison);
@@ -175,9 +175,9 @@ impl Planner {
     }
 }
 
-fn judge(expected: &Expectation, observed: &Observed) -> (Share, Outcome) {
+fn judge(expected: &Expectation, observed: &Observed) -> (Share, PhaseOutcome) {
     if observed.answers == 0 {
-        return (Share::ZERO, Outcome::Failure);
+        return (Share::ZERO, PhaseOutcome::Failure);
     }
     let insights = against(observed.insights.into(), expected.insights.into());
     let latency = 100 - against(observed.latency_ms, expected.latency_ms);
@@ -190,9 +190,9 @@ fn judge(expected: &Expectation, observed: &Observed) -> (Share, Outcome) {
     let known = parts.iter().filter_map(|(weight, score)| Some((weight, (*score)?)));
     let (weights, sum) = known.fold((0, 0), |(weights, sum), (weight, score)| (weights + weight, sum + weight * score));
     let outcome = match sum {
-        sum if sum > 70 * weights => Outcome::Success,
-        sum if sum < 30 * weights => Outcome::Failure,
-        _ => Outcome::AsExpected,
+        sum if sum > 70 * weights => PhaseOutcome::Success,
+        sum if sum < 30 * weights => PhaseOutcome::Failure,
+        _ => PhaseOutcome::AsExpected,
     };
     (Share::part(sum, weights * 100).unwrap_or(Share::ZERO), outcome)
 }

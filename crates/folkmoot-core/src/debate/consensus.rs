@@ -13,7 +13,7 @@ use super::words::words;
 use crate::{
     Name,
     agent::Share,
-    voting::{BadBallot, Ballot, Elected, Fallback, Method, first_choices},
+    voting::{BadBallot, Ballot, Elected, Fallback, VotingMethod, first_choices},
 };
 
 #[cfg(test)]
@@ -229,12 +229,12 @@ pub fn label(candidates: &[Name], ballots: &[Ballot], elected: &Elected) -> Resu
         Some(Fallback::Schulze) => Label::Schulze,
         Some(Fallback::RankedPairs) => Label::RankedPairs,
         None => match elected.method {
-            Method::Weighted => Label::WeightedVoting,
-            Method::Borda => Label::Borda,
-            Method::Condorcet => Label::Condorcet,
+            VotingMethod::Weighted => Label::WeightedVoting,
+            VotingMethod::Borda => Label::Borda,
+            VotingMethod::Condorcet => Label::Condorcet,
             // Who wins by the latter two has more than half of the ballots, and was called so
             // above.
-            Method::Plurality | Method::Majority | Method::Unanimous => Label::Plurality,
+            VotingMethod::Plurality | VotingMethod::Majority | VotingMethod::Unanimous => Label::Plurality,
         },
     };
     Ok(Some(label))

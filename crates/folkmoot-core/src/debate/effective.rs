@@ -39,7 +39,7 @@ pub struct Effective {
 
 /// Which model speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Voice<'a> {
+pub struct ModelRef<'a> {
     /// Whose it is.
     pub provider: &'a str,
     /// Which one.
@@ -55,12 +55,12 @@ impl Effective {
     /// What ballots are worth. Two agree as far as they put pairs of candidates in the same order;
     /// a voter's own answer is not among the candidates on which they are compared, and where
     /// nothing can be compared they are taken to agree.
-    pub fn of_ballots(ballots: &[(&Ballot, Voice<'_>)]) -> Self {
+    pub fn of_ballots(ballots: &[(&Ballot, ModelRef<'_>)]) -> Self {
         Self::of(ballots, |one, two| agreement(one, two).as_hundredths().into())
     }
 
     /// What answers are worth. Two agree, or do not.
-    pub fn of_answers(answers: &[(&str, Voice<'_>)]) -> Self {
+    pub fn of_answers(answers: &[(&str, ModelRef<'_>)]) -> Self {
         Self::of(answers, |one, two| if same_answer(one, two) { 100 } else { 0 })
     }
 
@@ -69,7 +69,7 @@ impl Effective {
         self.votes < FEW
     }
 
-    fn of<T: Copy>(voters: &[(T, Voice<'_>)], agree: impl Fn(T, T) -> u64) -> Self {
+    fn of<T: Copy>(voters: &[(T, ModelRef<'_>)], agree: impl Fn(T, T) -> u64) -> Self {
         let mut correlation = 0;
         for (at, (one, voice)) in voters.iter().enumerate() {
             for (two, other) in &voters[at + 1..] {
@@ -78,7 +78,7 @@ impl Effective {
             }
         }
         let count = voters.len() as u64;
-        let models: BTreeSet<&Voice<'_>> = voters.iter().map(|(_, voice)| voice).collect();
+        let models: BTreeSet<&ModelRef<'_>> = voters.iter().map(|(_, voice)| voice).collect();
         let votes = (count * count * 10_000).checked_div(count * 100 + 2 * correlation).unwrap_or(0);
         let short = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         Self { votes: short(votes), voters: short(count), models: short(models.len() as u64) }

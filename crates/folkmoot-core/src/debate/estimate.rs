@@ -23,12 +23,12 @@ pub struct Estimate {
     /// How much of what is wanted is left to guess.
     pub ambiguity: Share,
     /// All that counted.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<EstimateFactor>,
 }
 
 /// Something that counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reason {
+pub struct EstimateFactor {
     /// For what.
     pub measure: Measure,
     /// What it is.
@@ -122,7 +122,7 @@ impl Estimate {
     }
 }
 
-fn reasons(topic: &str, language: Option<&str>, sources: &[&str]) -> Vec<Reason> {
+fn reasons(topic: &str, language: Option<&str>, sources: &[&str]) -> Vec<EstimateFactor> {
     use Measure::{Ambiguity, Complexity};
     let all: Vec<&str> = topic.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let distinct = words(topic, 0);
@@ -144,7 +144,7 @@ fn reasons(topic: &str, language: Option<&str>, sources: &[&str]) -> Vec<Reason>
     let mut add = |measure, sign, each: i16, count: usize, most: i16, words: Vec<String>| {
         let by = i16::try_from(count).unwrap_or(i16::MAX).saturating_mul(each).clamp(-most, most);
         if by != 0 {
-            reasons.push(Reason { measure, sign, by, words: words.into_iter().take(10).collect() });
+            reasons.push(EstimateFactor { measure, sign, by, words: words.into_iter().take(10).collect() });
         }
     };
     let mut add_words =

@@ -81,7 +81,7 @@ pub fn test_digest(code: &str) -> Digest {
 /// What one member of the red team handed in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Report {
+pub enum RedTeamReport {
     /// What it found, which may be nothing.
     Found(Vec<Finding>),
     /// It could not be read, or did not come.
@@ -103,7 +103,7 @@ pub struct Attack {
 
 vocabulary! {
     /// What can be said after an attack.
-    pub enum Verdict {
+    pub enum AttackOutcome {
         /// Something new was found.
         Found = "found",
         /// All reports were read, and nothing in them is new.
@@ -115,10 +115,10 @@ vocabulary! {
 
 impl Attack {
     /// Compares reports with all that was found in earlier attacks.
-    pub fn of(known: &[Finding], reports: Vec<Report>) -> Self {
+    pub fn of(known: &[Finding], reports: Vec<RedTeamReport>) -> Self {
         let mut attack = Self { new: Vec::new(), repeated: Vec::new(), read: 0, unread: 0 };
         for report in reports {
-            let Report::Found(findings) = report else {
+            let RedTeamReport::Found(findings) = report else {
                 attack.unread += 1;
                 continue;
             };
@@ -132,11 +132,11 @@ impl Attack {
     }
 
     /// What can be said of it. Without any report nothing can.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> AttackOutcome {
         match self {
-            Attack { new, .. } if !new.is_empty() => Verdict::Found,
-            Attack { read: 1.., unread: 0, .. } => Verdict::NothingNew,
-            Attack { .. } => Verdict::Unknown,
+            Attack { new, .. } if !new.is_empty() => AttackOutcome::Found,
+            Attack { read: 1.., unread: 0, .. } => AttackOutcome::NothingNew,
+            Attack { .. } => AttackOutcome::Unknown,
         }
     }
 }

@@ -66,7 +66,7 @@ pub struct Lesson {
 
 /// Where and when lessons are learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Origin<'a> {
+pub struct LessonOrigin<'a> {
     /// The debate.
     pub debate: &'a RunId,
     /// What it was about, in its own words.
@@ -80,7 +80,7 @@ pub struct Origin<'a> {
 }
 
 /// What a debate's episodes teach, in the order in which its causes were first found.
-pub fn extract<'a>(episodes: impl IntoIterator<Item = &'a Episode>, origin: Origin<'_>) -> Vec<Lesson> {
+pub fn extract<'a>(episodes: impl IntoIterator<Item = &'a Episode>, origin: LessonOrigin<'_>) -> Vec<Lesson> {
     let mut causes: Vec<(BTreeSet<String>, Vec<&Episode>)> = Vec::new();
     for episode in episodes.into_iter().filter(|episode| episode.cause.is_outside()) {
         let cause = words(&episode.reflection.root_cause, 0);
@@ -93,7 +93,7 @@ pub fn extract<'a>(episodes: impl IntoIterator<Item = &'a Episode>, origin: Orig
     new_ones(&[], found)
 }
 
-fn learned(episodes: &[&Episode], origin: Origin<'_>) -> Option<Lesson> {
+fn learned(episodes: &[&Episode], origin: LessonOrigin<'_>) -> Option<Lesson> {
     let mended = episodes.iter().rev().find(|episode| episode.was_mended());
     let (base, enough) = if mended.is_some() { (80, 1) } else { (70, 2) };
     let beyond = episodes.len().checked_sub(enough)?;
@@ -156,7 +156,7 @@ impl Lesson {
 
 /// What a debate is about, for which lessons are looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Question<'a> {
+pub struct LessonSearch<'a> {
     /// In its own words.
     pub topic: &'a str,
     /// What it is about.
@@ -167,7 +167,7 @@ pub struct Question<'a> {
     pub now: Timestamp,
 }
 
-impl Question<'_> {
+impl LessonSearch<'_> {
     /// Whether a lesson may be told at all: it is neither of another language nor expired.
     pub fn fits(&self, lesson: &Lesson) -> bool {
         let language = self.language.map(str::to_lowercase);
@@ -180,7 +180,7 @@ impl Question<'_> {
 /// over the keywords of topic and lessons, a quarter more within the topic's domain. Of equals the
 /// better founded, then the newer, then the first by id. A lesson that does not fit and one without
 /// any keyword of the topic is not told.
-pub fn relevant<'a>(lessons: &'a [Lesson], question: Question<'_>) -> Vec<&'a Lesson> {
+pub fn relevant<'a>(lessons: &'a [Lesson], question: LessonSearch<'_>) -> Vec<&'a Lesson> {
     let told: Vec<&Lesson> = lessons.iter().filter(|lesson| question.fits(lesson)).collect();
     let texts: Vec<BTreeMap<String, u128>> = told.iter().map(|lesson| counted(lesson)).collect();
     let asked: BTreeSet<String> = keywords(question.topic).collect();

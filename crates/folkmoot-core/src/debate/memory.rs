@@ -1,7 +1,7 @@
 //! What failed, and what was learned from it: episodes, and a memory that holds so many of them.
 //!
 //! Only what failed outside of a model's head is an episode worth learning from: a test that was
-//! run, a hook, a tool, a person. An opinion is kept, and teaches nothing ([`Cause::is_outside`]).
+//! run, a hook, a tool, a person. An opinion is kept, and teaches nothing ([`FailureSource::is_outside`]).
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -37,7 +37,7 @@ pub struct Episode {
     /// What its tests said.
     pub test_results: TestResults,
     /// What said that it failed.
-    pub cause: Cause,
+    pub cause: FailureSource,
     /// What went wrong, in the words of whoever looked.
     pub failure_analysis: String,
     /// What was learned.
@@ -75,7 +75,7 @@ pub struct TestFailure {
 
 vocabulary! {
     /// What said that an attempt failed.
-    pub enum Cause {
+    pub enum FailureSource {
         /// Tests that were run.
         Tests = "tests",
         /// A project command that was run.
@@ -103,12 +103,12 @@ pub struct Reflection {
     pub confidence: Share,
 }
 
-impl Cause {
+impl FailureSource {
     /// Whether something else than a model says so.
     pub const fn is_outside(self) -> bool {
         match self {
-            Cause::Tests | Cause::Hook | Cause::Tool | Cause::Person => true,
-            Cause::Opinion => false,
+            FailureSource::Tests | FailureSource::Hook | FailureSource::Tool | FailureSource::Person => true,
+            FailureSource::Opinion => false,
         }
     }
 }

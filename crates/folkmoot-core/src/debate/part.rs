@@ -2,7 +2,7 @@
 
 vocabulary! {
     /// What a turn is for. A phase has one or several of them.
-    pub enum Part {
+    pub enum TurnPart {
         /// Asks what is unclear.
         Clarify = "clarify",
         /// Answers what was asked.
@@ -36,17 +36,17 @@ vocabulary! {
     }
 }
 
-impl Part {
+impl TurnPart {
     /// Whether it gives an answer to the topic, which others then judge.
     pub const fn is_an_answer(self) -> bool {
-        use Part::*;
+        use TurnPart::*;
         matches!(self, Draft | Refine | Proposal | Revise | Optimization | Defence)
     }
 }
 
 vocabulary! {
     /// What an agent is told beside the answers of others.
-    pub enum Note {
+    pub enum NoteKind {
         /// What a person said at a gate.
         Guidance = "guidance",
         /// What was unclear and was answered.

@@ -33,7 +33,7 @@ vocabulary! {
 
 vocabulary! {
     /// Why it is planned so.
-    pub enum Reason {
+    pub enum PlanningReason {
         /// Somebody said so.
         Configured = "configured",
         /// There is much to do, and it is clear what: one plan for all.
@@ -57,7 +57,7 @@ pub struct Chosen {
     /// One of the two; never [`Style::Adaptive`].
     pub style: Style,
     /// Why.
-    pub reason: Reason,
+    pub reason: PlanningReason,
 }
 
 /// From here on there is much to do.
@@ -71,26 +71,28 @@ impl Chosen {
     pub fn at_the_start(configured: Style, estimate: &Estimate, agents: usize) -> Self {
         let Estimate { complexity, ambiguity, .. } = *estimate;
         let (style, reason) = match configured {
-            Style::Cpde | Style::Dpde => (configured, Reason::Configured),
-            Style::Adaptive if complexity > COMPLEX && ambiguity < CLEAR => (Style::Cpde, Reason::ComplexAndClear),
-            Style::Adaptive if ambiguity > AMBIGUOUS => (Style::Dpde, Reason::Ambiguous),
-            Style::Adaptive if agents <= 3 => (Style::Cpde, Reason::SmallTeam),
-            Style::Adaptive if agents > 8 => (Style::Dpde, Reason::LargeTeam),
-            Style::Adaptive => (Style::Cpde, Reason::TypeDefaults),
+            Style::Cpde | Style::Dpde => (configured, PlanningReason::Configured),
+            Style::Adaptive if complexity > COMPLEX && ambiguity < CLEAR => {
+                (Style::Cpde, PlanningReason::ComplexAndClear)
+            }
+            Style::Adaptive if ambiguity > AMBIGUOUS => (Style::Dpde, PlanningReason::Ambiguous),
+            Style::Adaptive if agents <= 3 => (Style::Cpde, PlanningReason::SmallTeam),
+            Style::Adaptive if agents > 8 => (Style::Dpde, PlanningReason::LargeTeam),
+            Style::Adaptive => (Style::Cpde, PlanningReason::TypeDefaults),
         };
         Self { style, reason }
     }
 
     /// What the next round is planned with. Only what was configured as adaptive changes, and only
     /// where the round missed what was expected of it
-    /// ([`Planner::missed`](super::cognition::Planner::missed)).
+    /// ([`PhaseExpectations::missed`](super::cognition::PhaseExpectations::missed)).
     pub fn after_a_round(self, configured: Style, missed: bool) -> Self {
         let style = match (configured, self.style) {
             (Style::Adaptive, Style::Cpde) if missed => Style::Dpde,
             (Style::Adaptive, Style::Dpde | Style::Adaptive) if missed => Style::Cpde,
             (Style::Cpde | Style::Dpde | Style::Adaptive, _) => return self,
         };
-        Self { style, reason: Reason::MissedExpectations }
+        Self { style, reason: PlanningReason::MissedExpectations }
     }
 }
 
@@ -100,7 +102,7 @@ pub const TASKS_MAX: usize = 200;
 /// A part of the work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Task {
+pub struct PlannedTask {
     /// Unique in its plan.
     pub id: Name,
     /// What is to be done.
@@ -118,8 +120,8 @@ pub struct Task {
 
 /// Tasks that can all be done, in an order in which they can.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Task>", into = "Vec<Task>")]
-pub struct TaskPlan(Vec<Task>);
+#[serde(try_from = "Vec<PlannedTask>", into = "Vec<PlannedTask>")]
+pub struct TaskPlan(Vec<PlannedTask>);
 
 /// Why tasks are no plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -161,11 +163,11 @@ impl TaskPlan {
     /// Puts tasks in order: of all that can be done next the one of the highest priority, of equals
     /// the first by id. However they are given, the order is the same. What cannot all be done is
     /// refused; no task is ever left out.
-    pub fn of(tasks: Vec<Task>) -> Result<Self, BadPlan> {
+    pub fn of(tasks: Vec<PlannedTask>) -> Result<Self, BadPlan> {
         if tasks.len() > TASKS_MAX {
             return Err(BadPlan::TooMany { given: tasks.len() });
         }
-        let mut left: BTreeMap<Name, Task> = BTreeMap::new();
+        let mut left: BTreeMap<Name, PlannedTask> = BTreeMap::new();
         for mut task in tasks {
             // To wait for the same thing twice is to wait for it.
             task.depends_on = task.depends_on.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
@@ -186,7 +188,7 @@ impl TaskPlan {
                 waited_for.entry(dependency.clone()).or_default().push(task.id.clone());
             }
         }
-        let urgency = |task: &Task| (Reverse(task.priority), task.id.clone());
+        let urgency = |task: &PlannedTask| (Reverse(task.priority), task.id.clone());
         let mut next: BTreeSet<(Reverse<u8>, Name)> =
             left.values().filter(|task| task.depends_on.is_empty()).map(urgency).collect();
         let mut ordered = Vec::with_capacity(left.len());
@@ -207,21 +209,22 @@ impl TaskPlan {
     }
 
     /// All tasks, in the order in which they can be done.
-    pub fn tasks(&self) -> &[Task] {
+    pub fn tasks(&self) -> &[PlannedTask] {
         &self.0
     }
 
     /// What can be done now, the most urgent first: not done yet, and all that it depends on is.
-    pub fn ready(&self, done: &BTreeSet<Name>) -> Vec<&Task> {
-        let ready = |task: &&Task| !done.contains(&task.id) && task.depends_on.iter().all(|id| done.contains(id));
-        let mut tasks: Vec<&Task> = self.0.iter().filter(ready).collect();
+    pub fn ready(&self, done: &BTreeSet<Name>) -> Vec<&PlannedTask> {
+        let ready =
+            |task: &&PlannedTask| !done.contains(&task.id) && task.depends_on.iter().all(|id| done.contains(id));
+        let mut tasks: Vec<&PlannedTask> = self.0.iter().filter(ready).collect();
         tasks.sort_by_key(|task| (Reverse(task.priority), task.id.clone()));
         tasks
     }
 }
 
 /// A circle among tasks each of which waits for another of them.
-fn cycle(left: &BTreeMap<Name, Task>) -> Vec<Name> {
+fn cycle(left: &BTreeMap<Name, PlannedTask>) -> Vec<Name> {
     let mut path: Vec<&Name> = Vec::new();
     let mut at = left.keys().next();
     while let Some(id) = at {
@@ -234,15 +237,15 @@ fn cycle(left: &BTreeMap<Name, Task>) -> Vec<Name> {
     path.into_iter().cloned().collect()
 }
 
-impl TryFrom<Vec<Task>> for TaskPlan {
+impl TryFrom<Vec<PlannedTask>> for TaskPlan {
     type Error = BadPlan;
-    fn try_from(tasks: Vec<Task>) -> Result<Self, BadPlan> {
+    fn try_from(tasks: Vec<PlannedTask>) -> Result<Self, BadPlan> {
         Self::of(tasks)
     }
 }
 
-impl From<TaskPlan> for Vec<Task> {
-    fn from(plan: TaskPlan) -> Vec<Task> {
+impl From<TaskPlan> for Vec<PlannedTask> {
+    fn from(plan: TaskPlan) -> Vec<PlannedTask> {
         plan.0
     }
 }

@@ -1,6 +1,6 @@
 //! How far a debate is: the fold of what it told.
 
-use super::{Told, TurnState, Turns};
+use super::{DebateEvent, TurnState, Turns};
 use crate::{Name, agent::DebatePhase};
 
 #[cfg(test)]
@@ -8,7 +8,7 @@ mod tests;
 
 /// How far a debate is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct DebateProgress {
     /// The round that was begun last; 0 before the first.
     pub round: u32,
     /// The phase that was begun last.
@@ -27,22 +27,22 @@ pub struct Progress {
     pub usd_micros: u64,
 }
 
-impl Progress {
+impl DebateProgress {
     /// What is known after this was told too.
-    pub fn apply(&mut self, told: &Told) {
+    pub fn apply(&mut self, told: &DebateEvent) {
         match told {
-            Told::RoundStarted { round } => {
+            DebateEvent::RoundStarted { round } => {
                 self.round = *round;
                 self.votes = 0;
             }
-            Told::PhaseStarted { phase, round, leader, speakers, .. } => {
+            DebateEvent::PhaseStarted { phase, round, leader, speakers, .. } => {
                 self.round = *round;
                 self.phase = Some(*phase);
                 self.leader = Some(leader.clone());
                 self.speaking = speakers.iter().flatten().cloned().collect();
             }
-            Told::PhaseCompleted { .. } => self.speaking.clear(),
-            Told::Turn { agent, state, tokens, usd_micros, .. } => {
+            DebateEvent::PhaseCompleted { .. } => self.speaking.clear(),
+            DebateEvent::Turn { agent, state, tokens, usd_micros, .. } => {
                 self.speaking.retain(|name| name != agent);
                 let count = match state {
                     TurnState::Answered => &mut self.turns.answered,
@@ -54,19 +54,19 @@ impl Progress {
                 self.tokens = self.tokens.saturating_add(*tokens);
                 self.usd_micros = self.usd_micros.saturating_add(*usd_micros);
             }
-            Told::Vote { refused: None, .. } => self.votes = self.votes.saturating_add(1),
-            Told::Vote { refused: Some(_), .. }
-            | Told::Started { .. }
-            | Told::ConfigChanged { .. }
-            | Told::LessonsShown { .. }
-            | Told::RoundCompleted { .. }
-            | Told::Tested { .. }
-            | Told::Reflected { .. }
-            | Told::Version { .. }
-            | Told::Rebalanced { .. }
-            | Told::Hook { .. }
-            | Told::Error { .. }
-            | Told::Completed { .. } => {}
+            DebateEvent::Vote { refused: None, .. } => self.votes = self.votes.saturating_add(1),
+            DebateEvent::Vote { refused: Some(_), .. }
+            | DebateEvent::Started { .. }
+            | DebateEvent::ConfigChanged { .. }
+            | DebateEvent::LessonsShown { .. }
+            | DebateEvent::RoundCompleted { .. }
+            | DebateEvent::Tested { .. }
+            | DebateEvent::Reflected { .. }
+            | DebateEvent::Version { .. }
+            | DebateEvent::Rebalanced { .. }
+            | DebateEvent::Hook { .. }
+            | DebateEvent::Error { .. }
+            | DebateEvent::Completed { .. } => {}
         }
     }
 }

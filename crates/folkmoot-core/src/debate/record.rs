@@ -7,7 +7,7 @@
 //!                                         └▶ the texts, as artifacts under those digests
 //! ```
 //!
-//! A [`Note`] has the digest of all that its row says, so that a row can be compared with the log
+//! A [`RecordNote`] has the digest of all that its row says, so that a row can be compared with the log
 //! although its texts may have been erased since. What is kept again under the same id replaces
 //! what was there; the log has both.
 
@@ -28,7 +28,7 @@ pub use check::{CONTENT_BYTES_MAX, JSON_BYTES_MAX, KEPT_BYTES_MAX, RECORDS_MAX};
 pub(crate) use check::{check, refuse_told};
 pub use correct::Correction;
 pub(crate) use correct::LESSON_CORRECTED;
-pub use note::{Note, Table};
+pub use note::{DebateTable, RecordNote};
 pub(crate) use note::{contents, notes, told};
 pub(crate) use stored::stored;
 pub use stored::{Stored, StoredLesson, StoredLine, StoredSession, StoredTurn, StoredVersion};
@@ -38,13 +38,13 @@ use crate::{AgentRole, DebatePhase, Domain, Name, RunId, Timestamp, agent::Share
 /// Something that is kept with an event that a debate's workflow tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Record {
+pub enum DebateRecord {
     /// How far the debate is; the last one stands.
-    Session(Session),
+    Session(SessionRecord),
     /// What one agent said.
-    Turn(Box<Turn>),
+    Turn(Box<TurnRecord>),
     /// Code at a milestone.
-    Version(Box<Version>),
+    Version(Box<VersionRecord>),
     /// A line for whoever looks into it.
     Line(LogLine),
     /// What later debates may be shown.
@@ -53,7 +53,7 @@ pub enum Record {
 
 /// What a debate says of itself. Its ids, its initiator, its status and its times are its run's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Session {
+pub struct SessionRecord {
     /// What is debated.
     pub topic: String,
     /// Who hears whom, in a word: `graph_mesh`, `star`, `chain`, `tree`.
@@ -74,7 +74,7 @@ pub struct Session {
 
 /// What one agent said in one phase of one round. Where there is nothing to say, JSON is null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Turn {
+pub struct TurnRecord {
     /// A UUID; [`uuid`] makes one that is the same each time.
     pub id: String,
     /// Which round.
@@ -108,7 +108,7 @@ pub struct Turn {
 /// Code at a milestone. Its number names it: a version that is kept again under its number replaces
 /// the one before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Version {
+pub struct VersionRecord {
     /// A UUID.
     pub id: String,
     /// The turn that wrote it.
@@ -134,7 +134,7 @@ pub struct Version {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogLine {
     /// How grave it is.
-    pub level: Level,
+    pub level: LogLevel,
     /// What happened.
     pub message: String,
     /// With what.
@@ -175,7 +175,7 @@ pub struct Remembered {
 
 vocabulary! {
     /// How grave a line is.
-    pub enum Level {
+    pub enum LogLevel {
         /// For whoever writes workflows.
         Debug = "debug",
         /// Something went as it should.
@@ -189,7 +189,7 @@ vocabulary! {
 
 vocabulary! {
     /// Where a debate is in its life, as `debate_sessions` says it.
-    pub enum Status {
+    pub enum DebateStatus {
         /// No worker has taken it yet.
         Pending = "pending",
         /// It is worked on, or waits for something that needs nobody.

@@ -34,7 +34,7 @@ mod tree;
 pub use select::{SelectReason, Selected, Traits};
 pub use tree::{Responsibility, TreeNode};
 
-use chain::Chain;
+use chain::ChainTopology;
 use tree::Tree;
 
 vocabulary! {
@@ -59,20 +59,20 @@ pub struct Network {
     agents: Vec<Agent>,
     /// At least one.
     max_parallel: usize,
-    shape: Shape,
+    shape: NetworkShape,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Shape {
+enum NetworkShape {
     Mesh,
     Star { moderator: Name },
-    Chain(Chain),
+    Chain(ChainTopology),
     Tree(Tree),
 }
 
 /// A link in one direction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Channel {
+pub struct AgentLink {
     /// Who speaks.
     pub from: Name,
     /// Who hears it.
@@ -144,10 +144,10 @@ impl Network {
     pub fn new(topology: Topology, agents: &[Agent], max_parallel: usize) -> Self {
         assert!(!agents.is_empty(), "a team has at least one agent");
         let shape = match topology {
-            Topology::GraphMesh => Shape::Mesh,
-            Topology::Star => Shape::Star { moderator: star::moderator(agents).clone() },
-            Topology::Chain => Shape::Chain(Chain::new(agents)),
-            Topology::Tree => Shape::Tree(Tree::new(agents)),
+            Topology::GraphMesh => NetworkShape::Mesh,
+            Topology::Star => NetworkShape::Star { moderator: star::moderator(agents).clone() },
+            Topology::Chain => NetworkShape::Chain(ChainTopology::new(agents)),
+            Topology::Tree => NetworkShape::Tree(Tree::new(agents)),
         };
         Self { topology, agents: agents.to_vec(), max_parallel: max_parallel.max(1), shape }
     }
@@ -167,10 +167,10 @@ impl Network {
     /// adversarial) or performance (optimization), else the root.
     pub fn leader(&self, phase: DebatePhase) -> &Name {
         match &self.shape {
-            Shape::Mesh => mesh::leader(&self.agents, phase),
-            Shape::Star { moderator } => moderator,
-            Shape::Chain(chain) => chain.leader(&self.agents, phase),
-            Shape::Tree(tree) => tree.leader(&self.agents, phase),
+            NetworkShape::Mesh => mesh::leader(&self.agents, phase),
+            NetworkShape::Star { moderator } => moderator,
+            NetworkShape::Chain(chain) => chain.leader(&self.agents, phase),
+            NetworkShape::Tree(tree) => tree.leader(&self.agents, phase),
         }
     }
 
@@ -178,10 +178,10 @@ impl Network {
     /// agent is in exactly one, and none is larger than what may speak at the same time.
     pub fn groups(&self, phase: DebatePhase) -> Vec<Vec<Name>> {
         let groups = match &self.shape {
-            Shape::Mesh => mesh::groups(&self.agents, phase),
-            Shape::Star { moderator } => star::groups(&self.agents, moderator),
-            Shape::Chain(chain) => chain.groups(),
-            Shape::Tree(tree) => tree.groups(phase),
+            NetworkShape::Mesh => mesh::groups(&self.agents, phase),
+            NetworkShape::Star { moderator } => star::groups(&self.agents, moderator),
+            NetworkShape::Chain(chain) => chain.groups(),
+            NetworkShape::Tree(tree) => tree.groups(phase),
         };
         groups.iter().flat_map(|group| group.chunks(self.max_parallel)).map(<[Name]>::to_vec).collect()
     }
@@ -206,10 +206,10 @@ impl Network {
         while hops.last() != Some(to) && hops.len() < self.agents.len() {
             let at = hops.last().unwrap_or(from);
             let next = match &self.shape {
-                Shape::Mesh => Some(to),
-                Shape::Star { moderator } => Some(star::next(moderator, at, to)),
-                Shape::Chain(chain) => chain.next(at),
-                Shape::Tree(tree) => tree.next(at, to),
+                NetworkShape::Mesh => Some(to),
+                NetworkShape::Star { moderator } => Some(star::next(moderator, at, to)),
+                NetworkShape::Chain(chain) => chain.next(at),
+                NetworkShape::Tree(tree) => tree.next(at, to),
             };
             let Some(next) = next.cloned() else { break };
             hops.push(next);
@@ -228,30 +228,30 @@ impl Network {
             return Vec::new();
         }
         let reaches = |other: &Name| match &self.shape {
-            Shape::Mesh | Shape::Star { .. } => true,
-            Shape::Chain(chain) => chain.next(other) == Some(agent),
-            Shape::Tree(tree) => tree.is_near(agent, other),
+            NetworkShape::Mesh | NetworkShape::Star { .. } => true,
+            NetworkShape::Chain(chain) => chain.next(other) == Some(agent),
+            NetworkShape::Tree(tree) => tree.is_near(agent, other),
         };
         self.ids().filter(|other| *other != agent && reaches(other)).cloned().collect()
     }
 
     /// All links.
-    pub fn channels(&self) -> Vec<Channel> {
+    pub fn channels(&self) -> Vec<AgentLink> {
         let weight = |from: &Agent, to: &Agent| match &self.shape {
-            Shape::Mesh => Some(mesh::weight(from, to)),
-            Shape::Star { moderator } => (from.id == *moderator || to.id == *moderator).then_some(WHOLE),
-            Shape::Chain(chain) => chain.weight(&from.id, &to.id),
-            Shape::Tree(tree) => tree.is_link(&from.id, &to.id).then_some(WHOLE),
+            NetworkShape::Mesh => Some(mesh::weight(from, to)),
+            NetworkShape::Star { moderator } => (from.id == *moderator || to.id == *moderator).then_some(WHOLE),
+            NetworkShape::Chain(chain) => chain.weight(&from.id, &to.id),
+            NetworkShape::Tree(tree) => tree.is_link(&from.id, &to.id).then_some(WHOLE),
         };
         let pairs = self.agents.iter().flat_map(|from| self.agents.iter().map(move |to| (from, to)));
         let channel = |(from, to): (&Agent, &Agent)| {
-            Some(Channel { from: from.id.clone(), to: to.id.clone(), weight: weight(from, to)? })
+            Some(AgentLink { from: from.id.clone(), to: to.id.clone(), weight: weight(from, to)? })
         };
         pairs.filter(|(from, to)| from.id != to.id).filter_map(channel).collect()
     }
 
     /// The link from one to the other.
-    pub fn channel(&self, from: &Name, to: &Name) -> Result<Channel, RoutingError> {
+    pub fn channel(&self, from: &Name, to: &Name) -> Result<AgentLink, RoutingError> {
         self.must_be_there(from)?;
         self.must_be_there(to)?;
         let found = self.channels().into_iter().find(|channel| channel.from == *from && channel.to == *to);
@@ -265,16 +265,16 @@ impl Network {
         let others = self.agents.len() - 1;
         let speakers = self.agents.len().min(phase.rule().max_parallel);
         match &self.shape {
-            Shape::Mesh => speakers * others,
-            Shape::Star { .. } => speakers.min(others) + others,
-            Shape::Chain(_) => {
+            NetworkShape::Mesh => speakers * others,
+            NetworkShape::Star { .. } => speakers.min(others) + others,
+            NetworkShape::Chain(_) => {
                 if others == 0 {
                     0
                 } else {
                     speakers
                 }
             }
-            Shape::Tree(_) => 2 * others,
+            NetworkShape::Tree(_) => 2 * others,
         }
     }
 
@@ -290,11 +290,11 @@ impl Network {
         match &self.shape {
             // A tree is mended rather than built anew: those who are not concerned stay where they
             // are.
-            Shape::Tree(tree) => {
-                let shape = Shape::Tree(tree.without(agent, &left));
+            NetworkShape::Tree(tree) => {
+                let shape = NetworkShape::Tree(tree.without(agent, &left));
                 Ok(Self { topology: self.topology, agents: left, max_parallel: self.max_parallel, shape })
             }
-            Shape::Mesh | Shape::Star { .. } | Shape::Chain(_) => {
+            NetworkShape::Mesh | NetworkShape::Star { .. } | NetworkShape::Chain(_) => {
                 Ok(Self::new(self.topology, &left, self.max_parallel))
             }
         }
@@ -303,8 +303,8 @@ impl Network {
     /// The tree from the root down, level by level; nothing where it is no tree.
     pub fn tree(&self) -> Vec<TreeNode> {
         match &self.shape {
-            Shape::Tree(tree) => tree.nodes(),
-            Shape::Mesh | Shape::Star { .. } | Shape::Chain(_) => Vec::new(),
+            NetworkShape::Tree(tree) => tree.nodes(),
+            NetworkShape::Mesh | NetworkShape::Star { .. } | NetworkShape::Chain(_) => Vec::new(),
         }
     }
 

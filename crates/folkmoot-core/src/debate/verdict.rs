@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Name,
     agent::Share,
-    voting::{Elected, Method},
+    voting::{Elected, VotingMethod},
 };
 
 vocabulary! {
@@ -36,7 +36,7 @@ vocabulary! {
 
 /// What a debate comes to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct DebateVerdict {
     /// Whose answer it is; nobody's where nothing was decided.
     pub winner: Option<Name>,
     /// What decided.
@@ -46,7 +46,7 @@ pub struct Verdict {
     /// More about why, in words.
     pub reason: String,
     /// How ballots were counted.
-    pub voting_method: Option<Method>,
+    pub voting_method: Option<VotingMethod>,
     /// How the vote went: unanimous, by majority, by weight.
     pub label: String,
     /// How sure those are who voted for it.
@@ -72,7 +72,7 @@ pub struct Verdict {
     pub consensus_reached: bool,
 }
 
-impl Verdict {
+impl DebateVerdict {
     /// Without what voters wrote.
     #[must_use]
     pub fn without_words(mut self) -> Self {

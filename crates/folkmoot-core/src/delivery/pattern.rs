@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 
 use super::is_told;
-use crate::{Refusal, event::Kind};
+use crate::{Refusal, event::EventKind};
 
 /// The longest that can be, in bytes.
 const BYTES_MAX: usize = 64;
@@ -34,9 +34,9 @@ impl Pattern {
     /// part of reading one, so that what an older version wrote stays readable. What workflows tell
     /// of their own can have any other noun.
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut told = Kind::WORDS.iter().copied().filter(|kind| is_told(kind));
+        let mut told = EventKind::WORDS.iter().copied().filter(|kind| is_told(kind));
         let noun = self.0.split('.').next().unwrap_or_default();
-        if told.clone().any(|kind| self.matches(kind)) || !Kind::nouns().any(|ours| is_nearly(noun, ours)) {
+        if told.clone().any(|kind| self.matches(kind)) || !EventKind::nouns().any(|ours| is_nearly(noun, ours)) {
             return Ok(());
         }
         let first = told.next().unwrap_or_default();

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use super::{ATTEMPTS_MAX, PAUSES, Pattern, Subscription, pause_after, tellings};
 use crate::{
     Commit,
-    event::Kind,
+    event::EventKind,
     transcript::{check, play},
 };
 
@@ -169,7 +169,7 @@ fn what_nobody_ever_settled_is_dead_after_as_many_attempts_as_what_failed() {
     transcript += "11:00 system takes ops\n";
     let world = play(&transcript);
     let delivery = &world.outbox[0];
-    assert_eq!(delivery.status(), super::Status::Dead, "{delivery:?}");
+    assert_eq!(delivery.status(), super::DeliveryStatus::Dead, "{delivery:?}");
     assert_eq!(world.stream(&delivery.stream()).len(), 1);
 }
 
@@ -274,7 +274,7 @@ fn a_pattern_is_a_type_all_of_a_noun_or_everything() {
 #[test]
 fn a_pattern_that_no_event_will_ever_match_is_refused_and_the_error_says_which_events_there_are() {
     let check = |pattern: &str| pattern.parse::<Pattern>().unwrap().check();
-    for kind in Kind::WORDS.iter().filter(|kind| super::is_told(kind)) {
+    for kind in EventKind::WORDS.iter().filter(|kind| super::is_told(kind)) {
         check(kind).unwrap();
     }
     // What workflows tell of their own has nouns of its own.

@@ -1,13 +1,13 @@
-use super::{Erasing, Erasures, Kept, erase};
+use super::{ContentStatus, Erasing, Erasures, erase};
 use crate::{CommandId, Digest, Event, Fact, Head, Principal, Role, Timestamp, chain};
 
 fn admin() -> Principal {
     Principal::new("root".parse().unwrap(), Role::Admin)
 }
 
-fn kept(text: &str) -> Kept {
+fn kept(text: &str) -> ContentStatus {
     let digest = Digest::of(text.as_bytes());
-    Kept { digest, present: true, erasures: 0, barred: false, used_at: Timestamp::from_micros(0) }
+    ContentStatus { digest, present: true, erasures: 0, barred: false, used_at: Timestamp::from_micros(0) }
 }
 
 fn erasing(text: &str) -> Erasing {
@@ -17,7 +17,7 @@ fn erasing(text: &str) -> Erasing {
 #[test]
 fn an_admin_erases_what_is_kept_and_only_once() {
     assert_eq!(erase(&erasing("a"), &admin(), &[kept("a")]), Ok(vec![kept("a")]));
-    let barred = Kept { barred: true, present: false, erasures: 1, ..kept("a") };
+    let barred = ContentStatus { barred: true, present: false, erasures: 1, ..kept("a") };
     assert_eq!(erase(&erasing("a"), &admin(), &[barred]), Ok(Vec::new()));
     let twice = Erasing { digests: vec![kept("a").digest; 2], ..erasing("a") };
     assert_eq!(erase(&twice, &admin(), &[kept("a")]), Ok(vec![kept("a")]));

@@ -2,7 +2,7 @@
 
 vocabulary! {
     /// What can happen. Workflows tell events of their own too, whose nouns are none of these.
-    pub enum Kind {
+    pub enum EventKind {
         /// A gate was opened.
         GateOpened = "gate.opened",
         /// Its content changed.
@@ -93,7 +93,7 @@ vocabulary! {
 /// Kept for later.
 const RESERVED: &str = "log";
 
-impl Kind {
+impl EventKind {
     /// The nouns of which only Folkmoot itself tells.
     pub(crate) fn nouns() -> impl Iterator<Item = &'static str> {
         Self::WORDS.iter().filter_map(|word| word.split('.').next()).chain([RESERVED])

@@ -1,7 +1,7 @@
 //! Changing what a pending gate asks: a new revision, on which no earlier vote counts.
 
 use super::{
-    ArtifactRef, Choice, Content, Gate, GateEvent, OnTimeout, Policy, Risk, SelfReview, State,
+    ArtifactRef, Choice, Content, Gate, GateEvent, GatePolicy, GateState, OnTimeout, Risk, SelfReview,
     open::{first_line, one_line},
 };
 use crate::{Deadline, Digest, GateId, Principal, Refusal, Timestamp, text};
@@ -29,7 +29,7 @@ pub struct Amendment {
 pub(crate) fn amend(
     gate: &Gate,
     amendment: &Amendment,
-    policy: &Policy,
+    policy: &GatePolicy,
     standing: Option<&str>,
     by: &Principal,
     now: Timestamp,
@@ -71,8 +71,8 @@ pub(crate) fn amend(
     }
     // A new revision voids votes. Where silence consents it would turn a person's no into a yes.
     let said_no = match &gate.state {
-        State::Pending { votes } => votes.iter().any(|vote| vote.choice != Choice::Approve),
-        State::Closed(_) => false,
+        GateState::Pending { votes } => votes.iter().any(|vote| vote.choice != Choice::Approve),
+        GateState::Closed(_) => false,
     };
     if said_no && gate.content.on_timeout == OnTimeout::Approve {
         let problem =

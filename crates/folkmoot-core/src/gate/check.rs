@@ -35,7 +35,7 @@ impl Default for GateConfig {
 
 /// What a phase meets at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Check {
+pub enum PhaseCheck {
     /// No gate here: it goes on at once.
     Approved(AutoApproved),
     /// A gate is to be opened and waited for.
@@ -59,11 +59,11 @@ pub struct AutoApproved {
 impl GateConfig {
     /// Whether `phase` ends at a gate.
     #[inline]
-    pub fn check(&self, phase: &str) -> Check {
+    pub fn check(&self, phase: &str) -> PhaseCheck {
         if self.enabled && self.gate_points.iter().any(|point| point.as_str() == phase) {
-            return Check::Gate;
+            return PhaseCheck::Gate;
         }
-        Check::Approved(AutoApproved {
+        PhaseCheck::Approved(AutoApproved {
             request_id: "",
             decision: DecisionWord::Approved,
             reviewer: "auto",

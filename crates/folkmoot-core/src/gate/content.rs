@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, Kind, OnTimeout, Risk};
+use super::{Choice, GateKind, OnTimeout, Risk};
 use crate::{Digest, Name, Phase, Refusal, text};
 
 /// All that a reviewer sees and that a decision is therefore about.
@@ -16,7 +16,7 @@ pub struct Content {
     /// Where in the run it stands.
     pub phase: Phase,
     /// What sort of request.
-    pub kind: Kind,
+    pub kind: GateKind,
     /// What is at stake.
     pub risk: Risk,
     /// What the reviewer can look at.
@@ -87,7 +87,7 @@ const ARTIFACTS_MAX: usize = 64;
 struct Canonical<'a> {
     allowed: &'a [Choice],
     artifacts: Vec<CanonicalArtifact<'a>>,
-    kind: Kind,
+    kind: GateKind,
     on_timeout: OnTimeout,
     phase: &'a Phase,
     quorum: u32,

@@ -1,7 +1,9 @@
 //! Deciding on a gate: one person's voice, and the decision once enough have spoken.
 
-use super::{Choice, Decision, DecisionWord, Gate, GateEvent, Kind, Next, OnTimeout, Risk, SelfReview, State, Vote};
-use crate::{Digest, GateId, Name, Principal, Refusal, Role, Timestamp, presence::Shown, text};
+use super::{
+    Choice, Decision, DecisionWord, Gate, GateEvent, GateKind, GateState, Next, OnTimeout, Risk, SelfReview, Vote,
+};
+use crate::{Digest, GateId, Name, Principal, Refusal, Role, Timestamp, presence::PresenceClaim, text};
 
 /// What a reviewer says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +47,7 @@ pub(crate) fn decide(
     gate: &Gate,
     verdict: &Verdict,
     by: &Principal,
-    shown: Option<Shown>,
+    shown: Option<PresenceClaim>,
     now: Timestamp,
 ) -> Result<GateEvent, Refusal> {
     if !by.role.decides() {
@@ -62,7 +64,7 @@ pub(crate) fn decide(
         let objects = verdict.choice == Choice::Reject && gate.content.on_timeout == OnTimeout::Approve;
         shown.must_decide(gate.presence.filter(|_| !objects))?;
     }
-    let presence = shown.map(Shown::presence);
+    let presence = shown.map(PresenceClaim::presence);
     check_content(gate, verdict)?;
     check_words(gate, verdict)?;
     if votes.iter().any(|vote| vote.reviewer == by.name) && !verdict.force {
@@ -103,8 +105,10 @@ impl Gate {
     /// How far each allowed choice is; empty once the gate is closed.
     pub fn tallies(&self) -> Vec<VoteTally> {
         match &self.state {
-            State::Pending { votes } => self.content.allowed.iter().map(|choice| self.tally(*choice, votes)).collect(),
-            State::Closed(_) => Vec::new(),
+            GateState::Pending { votes } => {
+                self.content.allowed.iter().map(|choice| self.tally(*choice, votes)).collect()
+            }
+            GateState::Closed(_) => Vec::new(),
         }
     }
 
@@ -195,15 +199,15 @@ fn check_words(gate: &Gate, verdict: &Verdict) -> Result<(), Refusal> {
     }
 }
 
-fn word(verdict: &Verdict, kind: Kind) -> DecisionWord {
+fn word(verdict: &Verdict, kind: GateKind) -> DecisionWord {
     match verdict.choice {
         Choice::Approve if verdict.force => DecisionWord::Override,
         Choice::Approve => DecisionWord::Approved,
         Choice::Reject => DecisionWord::Rejected,
         Choice::Pause => DecisionWord::Paused,
         Choice::Adjust => match kind {
-            Kind::Checkpoint => DecisionWord::AdjustStrategy,
-            Kind::Phase | Kind::Proposal | Kind::Tool | Kind::Custom => DecisionWord::AdjustRequested,
+            GateKind::Checkpoint => DecisionWord::AdjustStrategy,
+            GateKind::Phase | GateKind::Proposal | GateKind::Tool | GateKind::Custom => DecisionWord::AdjustRequested,
         },
     }
 }
@@ -220,11 +224,11 @@ impl Gate {
     /// The votes so far, if the gate can still be changed; else why not.
     pub(super) fn must_be_open(&self, now: Timestamp) -> Result<&[Vote], Refusal> {
         match &self.state {
-            State::Closed(decision) => Err(Refusal::Decided { decision: Box::new(decision.clone()) }),
-            State::Pending { .. } if self.deadline.has_passed(now) => {
+            GateState::Closed(decision) => Err(Refusal::Decided { decision: Box::new(decision.clone()) }),
+            GateState::Pending { .. } if self.deadline.has_passed(now) => {
                 Err(Refusal::Overdue { gate: self.id.clone(), deadline: self.deadline })
             }
-            State::Pending { votes } => Ok(votes),
+            GateState::Pending { votes } => Ok(votes),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, Content, Decision, Gate, NextReminders, SelfReview, State, Vote};
-use crate::{Deadline, Digest, Fact, Name, Presence, event::Broken};
+use super::{Choice, Content, Decision, Gate, GateState, NextReminders, SelfReview, Vote};
+use crate::{Deadline, Digest, Fact, Name, Presence, event::CorruptLog};
 
 /// A fact about one gate. Every one names the requester, so that a subscriber can tell whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,14 +108,14 @@ struct Amended {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Voted {
+struct GateVotedPayload {
     requested_by: Name,
     vote: Vote,
     digest: Digest,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Moved {
+struct GateMovedPayload {
     requested_by: Name,
     deadline: Deadline,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -125,13 +125,13 @@ struct Moved {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Decided {
+struct GateDecidedPayload {
     requested_by: Name,
     decision: Box<Decision>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Refused {
+struct GateRefusedPayload {
     requested_by: Name,
     attempted: Choice,
     force: bool,
@@ -164,88 +164,91 @@ impl GateEvent {
                 serde_json::to_string(&Amended { requested_by, content, self_review, presence, digest, deadline, next })
             }
             GateEvent::Vote { requested_by, vote, digest } => {
-                serde_json::to_string(&Voted { requested_by, vote, digest })
+                serde_json::to_string(&GateVotedPayload { requested_by, vote, digest })
             }
             GateEvent::Extended { requested_by, deadline, next }
             | GateEvent::Reminded { requested_by, deadline, next } => {
-                serde_json::to_string(&Moved { requested_by, deadline, early: false, next })
+                serde_json::to_string(&GateMovedPayload { requested_by, deadline, early: false, next })
             }
             GateEvent::Escalated { requested_by, deadline, early, next } => {
-                serde_json::to_string(&Moved { requested_by, deadline, early, next })
+                serde_json::to_string(&GateMovedPayload { requested_by, deadline, early, next })
             }
-            GateEvent::Decided { requested_by, decision } => serde_json::to_string(&Decided { requested_by, decision }),
+            GateEvent::Decided { requested_by, decision } => {
+                serde_json::to_string(&GateDecidedPayload { requested_by, decision })
+            }
             GateEvent::Refused { requested_by, attempted, force, code, refusal, unrecorded } => {
-                serde_json::to_string(&Refused { requested_by, attempted, force, code, refusal, unrecorded })
+                serde_json::to_string(&GateRefusedPayload { requested_by, attempted, force, code, refusal, unrecorded })
             }
         };
         written.expect("structs of texts and integers are JSON")
     }
 
     /// The event that a logged fact holds.
-    pub fn read(fact: &Fact) -> Result<Self, Broken> {
+    pub fn read(fact: &Fact) -> Result<Self, CorruptLog> {
         match fact.kind.as_ref() {
-            "gate.opened" => Ok(GateEvent::Opened(Broken::parse(fact)?)),
+            "gate.opened" => Ok(GateEvent::Opened(CorruptLog::parse(fact)?)),
             "gate.amended" => {
                 let Amended { requested_by, content, self_review, presence, digest, deadline, next } =
-                    Broken::parse(fact)?;
+                    CorruptLog::parse(fact)?;
                 Ok(GateEvent::Amended { requested_by, content, self_review, presence, digest, deadline, next })
             }
             "gate.vote" => {
-                let Voted { requested_by, vote, digest } = Broken::parse(fact)?;
+                let GateVotedPayload { requested_by, vote, digest } = CorruptLog::parse(fact)?;
                 Ok(GateEvent::Vote { requested_by, vote, digest })
             }
             "gate.extended" => {
-                let Moved { requested_by, deadline, next, .. } = Broken::parse(fact)?;
+                let GateMovedPayload { requested_by, deadline, next, .. } = CorruptLog::parse(fact)?;
                 Ok(GateEvent::Extended { requested_by, deadline, next })
             }
             "gate.reminded" => {
-                let Moved { requested_by, deadline, next, .. } = Broken::parse(fact)?;
+                let GateMovedPayload { requested_by, deadline, next, .. } = CorruptLog::parse(fact)?;
                 Ok(GateEvent::Reminded { requested_by, deadline, next })
             }
             "gate.escalated" => {
-                let Moved { requested_by, deadline, early, next } = Broken::parse(fact)?;
+                let GateMovedPayload { requested_by, deadline, early, next } = CorruptLog::parse(fact)?;
                 Ok(GateEvent::Escalated { requested_by, deadline, early, next })
             }
             "gate.decided" => {
-                let Decided { requested_by, decision } = Broken::parse(fact)?;
+                let GateDecidedPayload { requested_by, decision } = CorruptLog::parse(fact)?;
                 Ok(GateEvent::Decided { requested_by, decision })
             }
             "gate.refused" => {
-                let Refused { requested_by, attempted, force, code, refusal, unrecorded } = Broken::parse(fact)?;
+                let GateRefusedPayload { requested_by, attempted, force, code, refusal, unrecorded } =
+                    CorruptLog::parse(fact)?;
                 Ok(GateEvent::Refused { requested_by, attempted, force, code, refusal, unrecorded })
             }
-            other => Err(Broken(format!("{other:?} is no event of a gate"))),
+            other => Err(CorruptLog(format!("{other:?} is no event of a gate"))),
         }
     }
 }
 
 impl Gate {
     /// The row that a stream of facts makes.
-    pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<Gate, Broken> {
+    pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<Gate, CorruptLog> {
         let mut facts = facts.into_iter();
-        let first = facts.next().ok_or_else(|| Broken("there are no events".to_owned()))?;
+        let first = facts.next().ok_or_else(|| CorruptLog("there are no events".to_owned()))?;
         let GateEvent::Opened(gate) = GateEvent::read(first)? else {
-            return Err(Broken(format!("begins with {} instead of gate.opened", first.kind)));
+            return Err(CorruptLog(format!("begins with {} instead of gate.opened", first.kind)));
         };
-        Broken::unless_first(first, gate.seq)?;
+        CorruptLog::unless_first(first, gate.seq)?;
         facts.try_fold(*gate, |mut gate, fact| {
-            Broken::unless_next(fact, gate.seq)?;
+            CorruptLog::unless_next(fact, gate.seq)?;
             gate.apply(&GateEvent::read(fact)?)?;
             Ok(gate)
         })
     }
 
     /// Moves the row on by one event. The only way in which a row ever changes.
-    pub fn apply(&mut self, event: &GateEvent) -> Result<(), Broken> {
+    pub fn apply(&mut self, event: &GateEvent) -> Result<(), CorruptLog> {
         self.seq += 1;
         if let GateEvent::Refused { .. } = event {
             return Ok(());
         }
-        let State::Pending { votes } = &mut self.state else {
-            return Err(Broken(format!("{} on a gate that was already decided", event.kind())));
+        let GateState::Pending { votes } = &mut self.state else {
+            return Err(CorruptLog(format!("{} on a gate that was already decided", event.kind())));
         };
         match event {
-            GateEvent::Opened(_) => return Err(Broken("it was opened twice".to_owned())),
+            GateEvent::Opened(_) => return Err(CorruptLog("it was opened twice".to_owned())),
             GateEvent::Amended { content, self_review, presence, digest, deadline, next, .. } => {
                 self.content = content.as_ref().clone();
                 self.self_review = self_review.unwrap_or(self.self_review);
@@ -275,7 +278,7 @@ impl Gate {
                     self.escalated = true;
                 }
             }
-            GateEvent::Decided { decision, .. } => self.state = State::Closed(decision.as_ref().clone()),
+            GateEvent::Decided { decision, .. } => self.state = GateState::Closed(decision.as_ref().clone()),
             GateEvent::Refused { .. } => {}
         }
         Ok(())

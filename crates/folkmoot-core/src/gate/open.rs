@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    ArtifactRef, Choice, Content, Gate, GateEvent, GateType, Kind, Mode, OnTimeout, Policy, Risk, SelfReview, State,
-    policy::Resolved, remind::Reminders,
+    ArtifactRef, Choice, Content, Gate, GateEvent, GateKind, GateMode, GatePolicy, GateState, GateType, OnTimeout,
+    Risk, SelfReview, policy::ResolvedPolicy, remind::Reminders,
 };
 use crate::{
     Digest, GateId, Name, Phase, Principal, Refusal, Role, RunId, SessionId, Timeout, Timestamp, delivery, principal,
@@ -27,7 +27,7 @@ pub struct Opening {
     /// Where in the run it stands.
     pub phase: Phase,
     /// What sort of request.
-    pub kind: Kind,
+    pub kind: GateKind,
     /// What is at stake.
     pub risk: Risk,
     /// What the reviewer can look at.
@@ -58,7 +58,7 @@ pub struct Opening {
 pub(crate) fn open(
     opening: &Opening,
     by: &Principal,
-    policy: &Policy,
+    policy: &GatePolicy,
     run: Option<&Run>,
     now: Timestamp,
 ) -> Result<GateEvent, Refusal> {
@@ -98,7 +98,7 @@ pub(crate) fn open(
         session_id: run.map(|run| run.start.session_id.clone()).or_else(|| opening.session_id.clone()),
         content,
         gate_type: GateType::Human,
-        mode: Mode::Gate,
+        mode: GateMode::Gate,
         why: match &opening.on_behalf_of {
             Some(name) => format!("asked for by {} on behalf of {name}", by.name),
             None => format!("asked for by {}", by.name),
@@ -119,19 +119,19 @@ pub(crate) fn open(
         revision: 1,
         digest,
         seq: 1,
-        state: State::Pending { votes: Vec::new() },
+        state: GateState::Pending { votes: Vec::new() },
     })))
 }
 
 /// The answer when a pending gate with the same dedupe key exists: that gate, if it asks the same.
-pub(crate) fn ask_once(opened: &Gate, twin: &Gate) -> Result<(), Refusal> {
-    if twin.digest == opened.digest {
+pub(crate) fn ask_once(opened: &Gate, pending_duplicate: &Gate) -> Result<(), Refusal> {
+    if pending_duplicate.digest == opened.digest {
         return Ok(());
     }
-    Err(Refusal::DedupeConflict { gate: twin.id.clone() })
+    Err(Refusal::DedupeConflict { gate: pending_duplicate.id.clone() })
 }
 
-fn content(opening: &Opening, resolved: &Resolved) -> Result<Content, Refusal> {
+fn content(opening: &Opening, resolved: &ResolvedPolicy) -> Result<Content, Refusal> {
     text::check_filled("summary", &opening.summary, text::SUMMARY_BYTES_MAX)?;
     let title = match &opening.title {
         Some(title) => one_line(title)?,
@@ -154,9 +154,9 @@ fn content(opening: &Opening, resolved: &Resolved) -> Result<Content, Refusal> {
 
 fn allowed(opening: &Opening) -> Result<Vec<Choice>, Refusal> {
     let mut allowed = opening.allowed.clone().unwrap_or_else(|| match opening.kind {
-        Kind::Proposal => vec![Choice::Approve, Choice::Reject, Choice::Adjust],
-        Kind::Checkpoint => vec![Choice::Approve, Choice::Reject, Choice::Adjust, Choice::Pause],
-        Kind::Phase | Kind::Tool | Kind::Custom => vec![Choice::Approve, Choice::Reject],
+        GateKind::Proposal => vec![Choice::Approve, Choice::Reject, Choice::Adjust],
+        GateKind::Checkpoint => vec![Choice::Approve, Choice::Reject, Choice::Adjust, Choice::Pause],
+        GateKind::Phase | GateKind::Tool | GateKind::Custom => vec![Choice::Approve, Choice::Reject],
     });
     allowed.sort();
     allowed.dedup();

@@ -11,7 +11,7 @@ use crate::{Name, Presence, Principal, Refusal, Role, Timeout, delivery, presenc
 /// recorded with it: a later change of configuration does not reach a gate that stands.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Policy {
+pub struct GatePolicy {
     /// How long a gate waits unless it says otherwise.
     #[serde(rename = "timeout_ms")]
     pub timeout: Timeout,
@@ -37,7 +37,7 @@ pub struct Policy {
     pub presence: Demands,
 }
 
-impl Default for Policy {
+impl Default for GatePolicy {
     fn default() -> Self {
         Self {
             timeout: Timeout::After(Duration::from_secs(30 * 60)),
@@ -57,7 +57,7 @@ impl Default for Policy {
 
 /// What somebody wants of gates that a run of ours will open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct GatePreferences {
     /// How long they wait.
     pub timeout: Option<Timeout>,
     /// What a timeout does.
@@ -70,7 +70,7 @@ pub struct Wanted {
 
 /// What holds for one gate: the policy, and what its opening said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Resolved {
+pub(super) struct ResolvedPolicy {
     pub timeout: Timeout,
     pub on_timeout: OnTimeout,
     pub reviewers: Vec<Name>,
@@ -79,7 +79,7 @@ pub(super) struct Resolved {
     pub self_review: SelfReview,
 }
 
-impl Policy {
+impl GatePolicy {
     /// Checks that a policy can be followed at all.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.on_timeout == OnTimeout::Retry {
@@ -101,9 +101,9 @@ impl Policy {
 
     /// Refuses what a gate that opens later would be refused for, so that whoever wants such gates
     /// hears of it before anything is started.
-    pub fn must_allow(&self, wanted: &Wanted, by: &Principal) -> Result<(), Refusal> {
+    pub fn must_allow(&self, wanted: &GatePreferences, by: &Principal) -> Result<(), Refusal> {
         let usual = self.self_review.unwrap_or(SelfReview::Allow);
-        let resolved = Resolved {
+        let resolved = ResolvedPolicy {
             timeout: wanted.timeout.unwrap_or(self.timeout),
             on_timeout: wanted.on_timeout.unwrap_or(self.on_timeout),
             reviewers: wanted.reviewers.clone().unwrap_or_else(|| self.reviewers.clone()),
@@ -128,12 +128,17 @@ impl Policy {
     }
 
     /// The policy for one gate. Agents may tighten it; whoever decides may also loosen it.
-    pub(super) fn resolve(&self, opening: &Opening, by: &Principal, run: Option<&Run>) -> Result<Resolved, Refusal> {
+    pub(super) fn resolve(
+        &self,
+        opening: &Opening,
+        by: &Principal,
+        run: Option<&Run>,
+    ) -> Result<ResolvedPolicy, Refusal> {
         let usual = self.self_review_at(opening.risk);
         let mut reviewers = opening.reviewers.clone().unwrap_or_else(|| self.reviewers.clone());
         reviewers.sort();
         reviewers.dedup();
-        let resolved = Resolved {
+        let resolved = ResolvedPolicy {
             timeout: opening.timeout.unwrap_or(self.timeout),
             on_timeout: opening.on_timeout.unwrap_or(self.on_timeout),
             reviewers,
@@ -160,7 +165,7 @@ impl Policy {
         Ok(resolved)
     }
 
-    fn refuse_weaker(&self, wanted: &Resolved, usual: SelfReview) -> Result<(), Refusal> {
+    fn refuse_weaker(&self, wanted: &ResolvedPolicy, usual: SelfReview) -> Result<(), Refusal> {
         let weaker = |field, policy: String| Err(Refusal::WeakensPolicy { field, policy });
         // Where silence consents, whoever chooses the reviewers or the quorums chooses who can
         // object.
@@ -193,8 +198,8 @@ impl Policy {
     }
 }
 
-impl Policy {
-    fn refuse_choosing(&self, wanted: &Resolved) -> Result<(), Refusal> {
+impl GatePolicy {
+    fn refuse_choosing(&self, wanted: &ResolvedPolicy) -> Result<(), Refusal> {
         let named: BTreeSet<_> = self.reviewers.iter().collect();
         let field = if wanted.reviewers.iter().collect::<BTreeSet<_>>() != named {
             "reviewers"

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Gate, GateEvent, Policy};
+use super::{Gate, GateEvent, GatePolicy};
 use crate::{Deadline, Refusal, Timestamp};
 
 /// The most reminders of one deadline.
@@ -58,7 +58,7 @@ impl Reminders {
     }
 
     /// As the policy says, for a gate that opens now.
-    pub(super) fn resolve(policy: &Policy, deadline: Deadline, now: Timestamp) -> Self {
+    pub(super) fn resolve(policy: &GatePolicy, deadline: Deadline, now: Timestamp) -> Self {
         let mut reminders = Self {
             remind_before_ms: policy.remind_before_ms.clone(),
             escalate_before_ms: policy.escalate_before_ms,
@@ -114,7 +114,7 @@ pub(super) fn remind(gate: &Gate, now: Timestamp) -> Option<GateEvent> {
     is_due(remind_at).then_some(GateEvent::Reminded { requested_by, deadline: gate.deadline, next })
 }
 
-impl Policy {
+impl GatePolicy {
     pub(super) fn check_reminders(&self) -> Result<(), Refusal> {
         let spans = [("remind_before_ms", self.remind_before_ms.as_slice())];
         let escalation = [("escalate_before_ms", self.escalate_before_ms.as_slice())];

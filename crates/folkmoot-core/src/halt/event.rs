@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Halt, Lifting, Notice};
-use crate::{Fact, Name, event::Broken, question::RefusedAttempt};
+use crate::{Fact, Name, event::CorruptLog, question::RefusedAttempt};
 
 /// A fact about one halt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,17 +58,17 @@ impl HaltEvent {
     }
 
     /// The event that a logged fact holds.
-    pub fn read(fact: &Fact) -> Result<Self, Broken> {
+    pub fn read(fact: &Fact) -> Result<Self, CorruptLog> {
         match fact.kind.as_ref() {
-            "halt.raised" => Ok(HaltEvent::Raised(Broken::parse(fact)?)),
+            "halt.raised" => Ok(HaltEvent::Raised(CorruptLog::parse(fact)?)),
             "halt.lifted" => {
-                let Lifted { raised_by, agent_id, lifting } = Broken::parse(fact)?;
+                let Lifted { raised_by, agent_id, lifting } = CorruptLog::parse(fact)?;
                 Ok(HaltEvent::Lifted { raised_by, agent_id, lifting })
             }
-            "halt.refused" => Ok(HaltEvent::Refused(Broken::parse(fact)?)),
+            "halt.refused" => Ok(HaltEvent::Refused(CorruptLog::parse(fact)?)),
             other => match Notice::read(fact)? {
                 Some(notice) => Ok(HaltEvent::Noticed(Box::new(notice))),
-                None => Err(Broken(format!("{other:?} is no event of a halt"))),
+                None => Err(CorruptLog(format!("{other:?} is no event of a halt"))),
             },
         }
     }
@@ -76,17 +76,17 @@ impl HaltEvent {
 
 impl Halt {
     /// The row that a stream of facts makes; none where somebody only tried to raise it.
-    pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<Option<Halt>, Broken> {
+    pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<Option<Halt>, CorruptLog> {
         let mut facts = facts.into_iter();
-        let first = facts.next().ok_or_else(|| Broken("there are no events".to_owned()))?;
+        let first = facts.next().ok_or_else(|| CorruptLog("there are no events".to_owned()))?;
         let halt = match HaltEvent::read(first)? {
             HaltEvent::Raised(halt) => halt,
             HaltEvent::Refused(_) if facts.next().is_none() => return Ok(None),
-            _ => return Err(Broken(format!("begins with {} instead of halt.raised", first.kind))),
+            _ => return Err(CorruptLog(format!("begins with {} instead of halt.raised", first.kind))),
         };
-        Broken::unless_first(first, halt.seq)?;
+        CorruptLog::unless_first(first, halt.seq)?;
         let fold = |mut halt: Halt, fact| {
-            Broken::unless_next(fact, halt.seq)?;
+            CorruptLog::unless_next(fact, halt.seq)?;
             halt.apply(&HaltEvent::read(fact)?)?;
             Ok(halt)
         };
@@ -94,12 +94,12 @@ impl Halt {
     }
 
     /// Moves the row on by one event. The only way in which a row ever changes.
-    pub fn apply(&mut self, event: &HaltEvent) -> Result<(), Broken> {
+    pub fn apply(&mut self, event: &HaltEvent) -> Result<(), CorruptLog> {
         self.seq += 1;
         match event {
             HaltEvent::Refused(_) | HaltEvent::Noticed(_) => Ok(()),
-            HaltEvent::Raised(_) => Err(Broken("it was raised twice".to_owned())),
-            HaltEvent::Lifted { .. } if self.lifted.is_some() => Err(Broken("it was lifted twice".to_owned())),
+            HaltEvent::Raised(_) => Err(CorruptLog("it was raised twice".to_owned())),
+            HaltEvent::Lifted { .. } if self.lifted.is_some() => Err(CorruptLog("it was lifted twice".to_owned())),
             HaltEvent::Lifted { lifting, .. } => {
                 self.lifted = Some(lifting.clone());
                 Ok(())

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     Fact, HaltId, Hold, HoldId, Name, QuestionId, SessionId,
     clearance::{Others, Target},
-    event::Broken,
+    event::CorruptLog,
     question::QuestionType,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 pub struct Notice {
     /// `agent`, `session` or `system`; it is in the event's type.
     #[serde(skip)]
-    pub level: Level,
+    pub level: HaltLevel,
     /// Halted, or released because nothing holds it any more; it is in the event's type.
     #[serde(skip)]
     pub resumed: bool,
@@ -51,7 +51,7 @@ pub struct Notice {
 vocabulary! {
     /// The three things that can be halted.
     #[derive(Default)]
-    pub enum Level {
+    pub enum HaltLevel {
         /// One agent.
         #[default]
         Agent = "agent",
@@ -66,27 +66,27 @@ impl Notice {
     /// Its type in the log and on the feed.
     pub fn kind(&self) -> &'static str {
         match (self.level, self.resumed) {
-            (Level::Agent, false) => "agent.halted",
-            (Level::Agent, true) => "agent.resumed",
-            (Level::Session, false) => "session.halted",
-            (Level::Session, true) => "session.resumed",
-            (Level::System, false) => "system.halted",
-            (Level::System, true) => "system.resumed",
+            (HaltLevel::Agent, false) => "agent.halted",
+            (HaltLevel::Agent, true) => "agent.resumed",
+            (HaltLevel::Session, false) => "session.halted",
+            (HaltLevel::Session, true) => "session.resumed",
+            (HaltLevel::System, false) => "system.halted",
+            (HaltLevel::System, true) => "system.resumed",
         }
     }
 
     /// The notice that a logged fact holds, if it is one.
-    pub(crate) fn read(fact: &Fact) -> Result<Option<Self>, Broken> {
+    pub(crate) fn read(fact: &Fact) -> Result<Option<Self>, CorruptLog> {
         let (level, resumed) = match fact.kind.as_ref() {
-            "agent.halted" => (Level::Agent, false),
-            "agent.resumed" => (Level::Agent, true),
-            "session.halted" => (Level::Session, false),
-            "session.resumed" => (Level::Session, true),
-            "system.halted" => (Level::System, false),
-            "system.resumed" => (Level::System, true),
+            "agent.halted" => (HaltLevel::Agent, false),
+            "agent.resumed" => (HaltLevel::Agent, true),
+            "session.halted" => (HaltLevel::Session, false),
+            "session.resumed" => (HaltLevel::Session, true),
+            "system.halted" => (HaltLevel::System, false),
+            "system.resumed" => (HaltLevel::System, true),
             _ => return Ok(None),
         };
-        Ok(Some(Notice { level, resumed, ..Broken::parse(fact)? }))
+        Ok(Some(Notice { level, resumed, ..CorruptLog::parse(fact)? }))
     }
 }
 
@@ -120,9 +120,9 @@ fn notice(target: &Target, hold: &Hold, answer: Option<&Value>, can_proceed: Opt
         HoldId::Halt(id) => (None, Some(id.clone())),
     };
     let level = match target {
-        Target::Agent(_) => Level::Agent,
-        Target::Session(_) => Level::Session,
-        Target::System => Level::System,
+        Target::Agent(_) => HaltLevel::Agent,
+        Target::Session(_) => HaltLevel::Session,
+        Target::System => HaltLevel::System,
     };
     Notice {
         level,
@@ -135,7 +135,7 @@ fn notice(target: &Target, hold: &Hold, answer: Option<&Value>, can_proceed: Opt
         asked_by: hold.by.clone(),
         // Everybody of a session, and everyone, hears that work goes on; what was answered is its
         // asker's to know.
-        answer: answer.filter(|_| level == Level::Agent).cloned(),
+        answer: answer.filter(|_| level == HaltLevel::Agent).cloned(),
         can_proceed,
     }
 }

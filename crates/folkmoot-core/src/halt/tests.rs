@@ -2,7 +2,7 @@
 
 use crate::{
     Fact, Halt,
-    audit::{Record, check_row},
+    audit::{AuditedRow, check_row},
     transcript::{check, play, principal},
 };
 
@@ -155,12 +155,12 @@ fn an_agent_sees_the_halts_that_are_its_own_or_everyones() {
 fn what_somebody_only_tried_to_raise_never_came_to_be() {
     let world = play("09:00 bot halts h1 scope=all \"why\"");
     let events = world.stream("h1");
-    assert_eq!(Record::fold("halt", &events), Ok(None));
+    assert_eq!(AuditedRow::fold("halt", &events), Ok(None));
     assert_eq!(check_row("h1", None, &events), None);
     assert!(world.halts.is_empty());
 
     let forged = play("09:00 ada halts h1 scope=all \"why\"").halts.into_values().next().unwrap();
-    let problem = check_row("h1", Some(&Record::Halt(Box::new(forged))), &events).unwrap().problem;
+    let problem = check_row("h1", Some(&AuditedRow::Halt(Box::new(forged))), &events).unwrap().problem;
     assert_eq!(problem, "its row (standing, 2 events) is of something that never came to be");
 }
 
@@ -177,14 +177,14 @@ fn rows_of_questions_and_halts_are_compared_with_the_log() {
     let (events, mut question) = (world.stream("q1"), world.questions.values().next().unwrap().clone());
     assert_eq!(check_row("q1", None, &events).unwrap().problem, "the log has this question, but its row is gone");
     question.seq = 9;
-    let problem = check_row("q1", Some(&Record::Question(Box::new(question))), &events).unwrap().problem;
+    let problem = check_row("q1", Some(&AuditedRow::Question(Box::new(question))), &events).unwrap().problem;
     let wanted = "its row (answered by alice, 9 events) disagrees with the log (answered by alice, 4 events) in seq";
     assert_eq!(problem, wanted);
 
     let (events, halt) = (world.stream("h1"), world.halts.values().next().unwrap().clone());
     assert_eq!(check_row("h1", None, &events).unwrap().problem, "the log has this halt, but its row is gone");
     let standing = Halt { lifted: None, ..halt };
-    let problem = check_row("h1", Some(&Record::Halt(Box::new(standing))), &events).unwrap().problem;
+    let problem = check_row("h1", Some(&AuditedRow::Halt(Box::new(standing))), &events).unwrap().problem;
     assert_eq!(problem, "its row (standing, 4 events) disagrees with the log (lifted by ada, 4 events) in lifted");
 }
 

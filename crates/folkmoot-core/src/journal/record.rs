@@ -1,14 +1,14 @@
 //! Writing to a journal.
 
-use super::{Entry, EntryKind, EntryState, Key, StepError, Waits};
+use super::{Entry, EntryKey, EntryKind, EntryState, StepError, Waits};
 use crate::{
     Digest, Name, Principal, Refusal, RunId, Timestamp,
-    debate::record::{self, Record},
+    debate::record::{self, DebateRecord},
     event,
-    gate::{Opening, Policy},
+    gate::{GatePolicy, Opening},
     principal,
     question::{Asking, TypeDefaults},
-    run::{Run, Starting, State},
+    run::{Run, RunState, Starting},
     text,
 };
 
@@ -50,7 +50,7 @@ pub enum Fence {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEntry {
     /// Stable, and unique in its run.
-    pub key: Key,
+    pub key: EntryKey,
     /// What is done.
     pub kind: EntryKind,
     /// Which call it is in its branch; 0 where the calls are not known.
@@ -79,7 +79,7 @@ pub enum Write {
         /// What is asked.
         opening: Box<Opening>,
         /// What configuration says.
-        policy: Policy,
+        policy: GatePolicy,
         /// The bytes behind the digests of the opening's artifacts, in order.
         contents: Vec<Vec<u8>>,
         /// Why nobody is asked and it is approved at once, where that is so. Only a workflow's own
@@ -104,12 +104,12 @@ pub enum Write {
         /// JSON.
         payload: String,
         /// What a debate keeps with it, for people to ask for.
-        records: Vec<Record>,
+        records: Vec<DebateRecord>,
     },
 }
 
 /// What a recording comes to.
-pub(crate) enum Recorded {
+pub(crate) enum RecordOutcome {
     /// It was written before, and stands.
     Known,
     /// This is to be written.
@@ -123,13 +123,13 @@ pub(crate) fn record(
     recording: &Recording,
     by: &Principal,
     now: Timestamp,
-) -> Result<Recorded, Refusal> {
+) -> Result<RecordOutcome, Refusal> {
     if let (Fence::Owner, Write::Begin, Some(known)) = (recording.fence, &recording.write, known) {
         // Whoever starts a script again that has ended is told what came of its steps.
         let ended = matches!(known.state, EntryState::Done { .. } | EntryState::Failed { .. });
         if ended && run.start.initiator == by.name {
             must_be_the_same(run, known, recording)?;
-            return Ok(Recorded::Known);
+            return Ok(RecordOutcome::Known);
         }
     }
     let settles = matches!(recording.write, Write::Done(_) | Write::Failed(_))
@@ -150,11 +150,11 @@ pub(crate) fn record(
     let state = match (&recording.write, known.map(|known| &known.state)) {
         // What must not repeat is not begun twice; anything else is simply tried again.
         (Write::Begin, Some(EntryState::Begun)) if recording.fence == Fence::Owner && new.kind == EntryKind::Once => {
-            return Ok(Recorded::Known);
+            return Ok(RecordOutcome::Known);
         }
         (Write::Begin, None | Some(EntryState::Begun | EntryState::Failing { .. })) => EntryState::Begun,
         // What stands is told to whoever did not know of it: it need not be done.
-        (Write::Begin, Some(EntryState::Done { .. } | EntryState::Failed { .. })) => return Ok(Recorded::Known),
+        (Write::Begin, Some(EntryState::Done { .. } | EntryState::Failed { .. })) => return Ok(RecordOutcome::Known),
         (Write::Done(result), None | Some(EntryState::Begun | EntryState::Failing { .. })) => {
             text::check("result", result, RESULT_BYTES_MAX)?;
             EntryState::Done { result: Digest::of(result.as_bytes()), bytes: result.len() as u64 }
@@ -162,13 +162,13 @@ pub(crate) fn record(
         (Write::Done(result), Some(EntryState::Done { result: stands, .. }))
             if *stands == Digest::of(result.as_bytes()) =>
         {
-            return Ok(Recorded::Known);
+            return Ok(RecordOutcome::Known);
         }
         // The same attempt, of which its worker was not told that it was written.
         (Write::Failing(error, retry_at), Some(EntryState::Failing { error: stands, retry_at: known }))
             if recording.fence != Fence::Owner && checked(error) == *stands && retry_at == known =>
         {
-            return Ok(Recorded::Known);
+            return Ok(RecordOutcome::Known);
         }
         (Write::Failing(error, retry_at), None | Some(EntryState::Begun | EntryState::Failing { .. })) => {
             EntryState::Failing { error: checked(error), retry_at: *retry_at }
@@ -177,7 +177,7 @@ pub(crate) fn record(
             EntryState::Failed { error: checked(error) }
         }
         (Write::Failed(error), Some(EntryState::Failed { error: stands })) if checked(error) == *stands => {
-            return Ok(Recorded::Known);
+            return Ok(RecordOutcome::Known);
         }
         (Write::Open { opening, .. }, None) => EntryState::Waiting(Waits::Gate(opening.id.clone())),
         (Write::Ask { asking, .. }, None) => EntryState::Waiting(Waits::Question(asking.id.clone())),
@@ -190,7 +190,7 @@ pub(crate) fn record(
             EntryState::Done { result: Digest::of(b"null"), bytes: 4 + kept }
         }
         (Write::Open { .. } | Write::Ask { .. } | Write::Sleep(_) | Write::Start(_), Some(EntryState::Waiting(_)))
-        | (Write::Emit { .. }, Some(EntryState::Done { .. })) => return Ok(Recorded::Known),
+        | (Write::Emit { .. }, Some(EntryState::Done { .. })) => return Ok(RecordOutcome::Known),
         (_, Some(_)) => return Err(Refusal::StepRecorded { run: run.start.id.clone(), key: new.key.clone() }),
     };
     let tried = match &recording.write {
@@ -213,7 +213,7 @@ pub(crate) fn record(
         at: now,
     };
     run.must_have_room(u32::from(known.is_none()), entry.bytes(), now)?;
-    Ok(Recorded::New(entry))
+    Ok(RecordOutcome::New(entry))
 }
 
 /// Refuses a line of one kind with what is written to another's. Somebody else's agent records work
@@ -255,7 +255,7 @@ pub(crate) fn must_be_writer(run: &Run, fence: Fence, by: &Principal) -> Result<
 /// Refuses what only a workflow says of itself.
 fn must_be_outside(run: &Run) -> Result<(), Refusal> {
     run.must_go_on()?;
-    if run.state != State::Outside {
+    if run.state != RunState::Outside {
         return Err(Refusal::NotYours { run: run.start.id.clone() });
     }
     Ok(())
@@ -290,7 +290,7 @@ fn check_event(kind: &str, payload: &str) -> Result<(), Refusal> {
     if !well_formed {
         return Err(Refusal::invalid("event", format!("{kind:?} is no `noun.verb`")));
     }
-    if event::Kind::is_ours(kind) {
+    if event::EventKind::is_ours(kind) {
         return Err(Refusal::invalid("event", format!("{kind:?} is an event that only Folkmoot itself tells")));
     }
     text::check("payload", payload, PAYLOAD_BYTES_MAX)

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use super::{Case, RefusedWith, json};
 use crate::{
     Commit, DeliveryId, Fact, Loaded, Outcome, Refusal, Row,
-    delivery::{self, Abandonment, Delivery, Settling, Status, Told},
+    delivery::{self, Abandonment, Delivery, DeliveryEvent, DeliveryStatus, Settling},
 };
 
 impl Case<'_> {
@@ -15,7 +15,7 @@ impl Case<'_> {
         let mut commit = Commit::default();
         let mut taken = Vec::new();
         for delivery in due.take(limit as usize) {
-            if delivery.status() == Status::Sending {
+            if delivery.status() == DeliveryStatus::Sending {
                 taken.push(delivery.clone());
             }
             commit.merge(self.becomes(delivery));
@@ -57,12 +57,12 @@ impl Case<'_> {
 
     /// The row, and that it died if it did: people should see that. What was delivered is no news.
     fn becomes(&self, delivery: Delivery) -> Commit {
-        let died = delivery.status() == Status::Dead;
+        let died = delivery.status() == DeliveryStatus::Dead;
         let events = died.then(|| self.about_delivery(&delivery, "delivery.died")).into_iter().collect();
         Commit { rows: vec![Row::Delivery(Box::new(delivery))], events, ..Commit::default() }
     }
 
     fn about_delivery(&self, delivery: &Delivery, kind: &'static str) -> Fact {
-        self.fact(&delivery.stream(), delivery.seq, kind, json(&Told::from(delivery)), None)
+        self.fact(&delivery.stream(), delivery.seq, kind, json(&DeliveryEvent::from(delivery)), None)
     }
 }

@@ -6,8 +6,8 @@ use crate::{
     Timer, TimerChange, Wake,
     clearance::{Others, Target},
     halt::notices,
-    presence::Shown,
-    question::{self, Asking, Closing, QuestionEvent, RefusedAttempt, State, TypeDefaults},
+    presence::PresenceClaim,
+    question::{self, Asking, Closing, QuestionEvent, QuestionState, RefusedAttempt, TypeDefaults},
 };
 
 impl Case<'_> {
@@ -36,7 +36,7 @@ impl Case<'_> {
         // An agent that tries to answer another's question is refused for what it is, and that is
         // recorded.
         let question = self.known(loaded.question, &closing.question)?;
-        match question::close(&question, closing, by, self.shown.map(Shown::presence), self.now) {
+        match question::close(&question, closing, by, self.shown.map(PresenceClaim::presence), self.now) {
             Ok(event) => Ok(self.moves(question, &event, loaded.others)),
             Err(refusal) => Err(self.refused_on_question(question, closing, refusal)),
         }
@@ -55,7 +55,7 @@ impl Case<'_> {
         let Some(question) = loaded.question else {
             return Commit { timers: vec![TimerChange::Clear(Subject::Question(id.clone()))], ..Commit::default() };
         };
-        match question::lapse(&question, self.now) {
+        match question::time_out(&question, self.now) {
             Some(event) => self.moves(question, &event, loaded.others),
             // Closed since the timer was read: the timer follows the row.
             None => Commit {
@@ -75,7 +75,7 @@ impl Case<'_> {
         let subject = || TimerChange::Clear(Subject::Question(before.id.clone()));
         let moved = timer(&before) != timer(&question);
         let timers = moved.then(|| timer(&question).unwrap_or_else(subject)).into_iter().collect();
-        let closes = matches!((&before.state, &question.state), (State::Pending, State::Closed(_)));
+        let closes = matches!((&before.state, &question.state), (QuestionState::Pending, QuestionState::Closed(_)));
         let mut wakes: Vec<Wake> = before.run_id.iter().filter(|_| closes).cloned().map(Wake::Run).collect();
         wakes.extend(released(before.hold().as_ref(), question.hold().as_ref()));
         Commit {
@@ -142,10 +142,10 @@ impl Case<'_> {
 /// The timer that a question is to have.
 fn timer(question: &Question) -> Option<TimerChange> {
     match (&question.state, question.due) {
-        (State::Pending, Deadline::At(due)) => {
+        (QuestionState::Pending, Deadline::At(due)) => {
             Some(TimerChange::Set(Timer { subject: Subject::Question(question.id.clone()), due }))
         }
-        (State::Pending, Deadline::Never) | (State::Closed(_), _) => None,
+        (QuestionState::Pending, Deadline::Never) | (QuestionState::Closed(_), _) => None,
     }
 }
 

@@ -7,14 +7,14 @@ use crate::{
     clearance::{Holds, Others},
     debate::{
         self,
-        record::{Correction, LESSON_CORRECTED, Note, Stored},
+        record::{Correction, LESSON_CORRECTED, RecordNote, Stored},
     },
     gate::{self, GateEvent},
-    journal::{self, Fence, Recorded, Recording, Write},
+    journal::{self, Fence, RecordOutcome, Recording, Write},
     principal,
     question::{self, QuestionEvent},
-    run::{self, Claiming, Conclusion, Parking, RunEvent, Start, Starting, State, Stopping},
-    token,
+    run::{self, Claiming, Conclusion, Parking, RunEvent, RunStart, RunState, Starting, Stopping},
+    token::TokenKind,
 };
 
 impl Case<'_> {
@@ -33,7 +33,7 @@ impl Case<'_> {
     }
 
     /// All that a new run writes.
-    pub(super) fn starts(&self, start: Start, input: Option<&str>) -> Commit {
+    pub(super) fn starts(&self, start: RunStart, input: Option<&str>) -> Commit {
         let event = RunEvent::Started(Box::new(start.clone()));
         let run = Run::new(start);
         let mut rows: Vec<Row> = input.map(artifact).into_iter().collect();
@@ -64,7 +64,7 @@ impl Case<'_> {
         let by = self.writer(&run, recording.fence, "record a step")?;
         // In another's run it says what happened in a person's name.
         if let (Fence::Owner, Some(shown)) = (recording.fence, self.shown)
-            && shown.kind() == token::Kind::Personal
+            && shown.kind() == TokenKind::Personal
             && run.start.initiator != by.name
         {
             shown.must_be(Presence::Terminal)?;
@@ -74,8 +74,8 @@ impl Case<'_> {
         }
         let known = loaded.entry.as_ref();
         let entry = match (journal::record(&run, known, recording, &by, self.now)?, known) {
-            (Recorded::New(entry), _) => entry,
-            (Recorded::Known, known) => {
+            (RecordOutcome::New(entry), _) => entry,
+            (RecordOutcome::Known, known) => {
                 let known = known.cloned().expect("what is known was loaded");
                 return Ok(Commit { outcome: Outcome::Stands(Box::new(known)), ..Commit::default() });
             }
@@ -151,7 +151,7 @@ impl Case<'_> {
             }
             Write::Emit { kind, payload, records } => {
                 let (kept, texts) = debate::record::stored(&run.start.id, run.seq + 1, records, self.now);
-                let notes: Vec<Note> = kept.iter().map(Stored::note).collect();
+                let notes: Vec<RecordNote> = kept.iter().map(Stored::note).collect();
                 let payload = debate::record::told(payload, &notes)?;
                 let event = RunEvent::Emitted { kind: kind.clone(), payload, at: self.now };
                 run.apply(&event, None).expect("a run that is worked on can tell");
@@ -277,7 +277,7 @@ impl Case<'_> {
         while let Some((question, others)) = closing.pop() {
             // A denial that nobody can hear any more must not hold its agent for ever.
             let event = question::release(&question, &reason, by.clone(), self.now)
-                .or_else(|| question::lapse(&question, self.now))
+                .or_else(|| question::time_out(&question, self.now))
                 .filter(|event| matches!(event, QuestionEvent::Closed { .. } | QuestionEvent::Fetched { .. }))
                 .unwrap_or_else(|| question::withdraw(&question, &reason, by.clone(), self.now));
             let others = beside(others, &question, closing.iter().chain(&staying));
@@ -376,7 +376,7 @@ fn beside<'a>(others: Others, question: &Question, open: impl Iterator<Item = &'
 /// The end of the timer that a parked run has.
 fn parked_timer(run: &Run) -> Vec<TimerChange> {
     match &run.state {
-        State::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(subject(run))],
+        RunState::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(subject(run))],
         _ => Vec::new(),
     }
 }

@@ -58,7 +58,7 @@ impl ApprovalStatus {
 /// What a gate of a plan asks, beside the text that is shown. It is part of the gate's content, so
 /// that whoever approves has approved the pace too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
+pub struct PlanGateRequest {
     /// Which gate.
     pub approval_type: ApprovalType,
     /// What the plan is for.
@@ -79,7 +79,7 @@ pub struct Request {
     pub data_points_collected: usize,
 }
 
-impl Request {
+impl PlanGateRequest {
     /// Its name in the planner API. A bare `checkpoint_iter3` names one in every session, so the
     /// session is in it, and for another proposal its number, behind a letter that no session's
     /// name has.

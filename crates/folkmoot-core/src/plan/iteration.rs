@@ -22,7 +22,7 @@ pub struct Iteration {
 
 /// An iteration as people are shown it: with its number, and what it gave or why it gave nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct NumberedIteration {
     /// From 1.
     pub number: u32,
     /// What it gave; else why nothing.
@@ -59,7 +59,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 
 /// How much several iterations gave. What was said twice counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct IterationTotals {
     /// Insights.
     pub insights: usize,
     /// Frameworks.
@@ -68,7 +68,7 @@ pub struct Tally {
     pub data_points_collected: usize,
 }
 
-impl Tally {
+impl IterationTotals {
     /// Of all of these.
     pub fn of<'a>(iterations: impl IntoIterator<Item = &'a Iteration> + Clone) -> Self {
         let count = |of: fn(&Iteration) -> &Vec<String>| {
@@ -85,9 +85,9 @@ impl Tally {
 
 /// What people read at a checkpoint: what these iterations gave, whole, and what all of them count
 /// up to.
-pub fn summary(shown: &[Shown], tally: Tally, total: u32) -> String {
+pub fn summary(shown: &[NumberedIteration], tally: IterationTotals, total: u32) -> String {
     let mut text = String::new();
-    for Shown { number, gave } in shown {
+    for NumberedIteration { number, gave } in shown {
         match gave {
             Ok(iteration) => {
                 text.push_str(&format!("## Iteration {number}: {}\n\n{}", iteration.title, iteration.markdown()));

@@ -7,7 +7,7 @@ use super::Pace;
 /// What a plan's workflow tells the feed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Told {
+pub enum PlanEvent {
     /// `plan.started`
     Started {
         /// What it is for.
@@ -49,14 +49,14 @@ pub enum Told {
     },
 }
 
-impl Told {
+impl PlanEvent {
     /// The event's type.
     pub const fn kind(&self) -> &'static str {
         match self {
-            Told::Started { .. } => "plan.started",
-            Told::Iterates { .. } => "plan.iteration_started",
-            Told::Iterated { .. } => "plan.iteration",
-            Told::Concludes { .. } => "plan.synthesis_started",
+            PlanEvent::Started { .. } => "plan.started",
+            PlanEvent::Iterates { .. } => "plan.iteration_started",
+            PlanEvent::Iterated { .. } => "plan.iteration",
+            PlanEvent::Concludes { .. } => "plan.synthesis_started",
         }
     }
 
@@ -68,18 +68,18 @@ impl Told {
 
 /// How far it has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct PlanProgress {
     /// The iteration that was begun last; 0 before the first.
     pub current_iteration: u32,
     /// How many are over.
     pub completed: u32,
     /// What it does.
-    pub doing: Doing,
+    pub doing: PlanActivity,
 }
 
 /// What a plan does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Doing {
+pub enum PlanActivity {
     /// It makes a proposal.
     #[default]
     Proposes,
@@ -89,16 +89,16 @@ pub enum Doing {
     Concludes,
 }
 
-impl Progress {
+impl PlanProgress {
     /// After this was told.
-    pub fn apply(&mut self, told: &Told) {
+    pub fn apply(&mut self, told: &PlanEvent) {
         match told {
-            Told::Started { .. } => {}
-            Told::Iterates { iteration, .. } => {
-                (self.current_iteration, self.doing) = (*iteration, Doing::Iterates);
+            PlanEvent::Started { .. } => {}
+            PlanEvent::Iterates { iteration, .. } => {
+                (self.current_iteration, self.doing) = (*iteration, PlanActivity::Iterates);
             }
-            Told::Iterated { iteration, .. } => self.completed = *iteration,
-            Told::Concludes { .. } => self.doing = Doing::Concludes,
+            PlanEvent::Iterated { iteration, .. } => self.completed = *iteration,
+            PlanEvent::Concludes { .. } => self.doing = PlanActivity::Concludes,
         }
     }
 }

@@ -29,8 +29,8 @@ fn people_look_at_every_iteration_that_gets_into_the_plan() {
     assert_eq!(stops(pace(1, 1)), Vec::<u32>::new(), "one iteration runs at once");
 }
 
-fn request(approval_type: ApprovalType, number: u32) -> Request {
-    Request {
+fn request(approval_type: ApprovalType, number: u32) -> PlanGateRequest {
+    PlanGateRequest {
         approval_type,
         goal: "a bakery".to_owned(),
         pace: pace(6, 3),
@@ -88,7 +88,10 @@ fn iteration(text: &str, frameworks: &[&str]) -> Iteration {
 #[test]
 fn what_was_said_twice_counts_once() {
     let all = [iteration("one", &["Jobs to be done", "Lean"]), iteration("two", &["jobs  to be DONE"])];
-    assert_eq!(Tally::of(&all), Tally { insights: 1, frameworks_evolved: 2, data_points_collected: 0 });
+    assert_eq!(
+        IterationTotals::of(&all),
+        IterationTotals { insights: 1, frameworks_evolved: 2, data_points_collected: 0 }
+    );
 }
 
 #[test]
@@ -100,10 +103,10 @@ fn an_iteration_that_says_the_same_repeats() {
 #[test]
 fn a_checkpoint_shows_the_whole_text_and_what_gave_nothing() {
     let shown = [
-        Shown { number: 1, gave: Ok(iteration("Bake bread.", &["Lean"])) },
-        Shown { number: 2, gave: Err("It repeated iteration 1.".to_owned()) },
+        NumberedIteration { number: 1, gave: Ok(iteration("Bake bread.", &["Lean"])) },
+        NumberedIteration { number: 2, gave: Err("It repeated iteration 1.".to_owned()) },
     ];
-    let tally = Tally::of(shown.iter().filter_map(|shown| shown.gave.as_ref().ok()).collect::<Vec<_>>());
+    let tally = IterationTotals::of(shown.iter().filter_map(|shown| shown.gave.as_ref().ok()).collect::<Vec<_>>());
     assert_eq!(
         summary(&shown, tally, 6),
         "## Iteration 1: Who buys\n\nBake bread.\n\n### Insights\n\n- People buy in the morning.\n\n### Frameworks\n\n- Lean\n\n\
@@ -149,9 +152,9 @@ fn a_final_plan_without_its_two_main_sections_is_none() {
 #[test]
 fn whatever_is_told_is_read_back() {
     let told = [
-        Told::Started { goal: "g".to_owned(), pace: pace(6, 3), provider: "rehearsal".to_owned() },
-        Told::Iterates { iteration: 1, total_iterations: 6 },
-        Told::Iterated {
+        PlanEvent::Started { goal: "g".to_owned(), pace: pace(6, 3), provider: "rehearsal".to_owned() },
+        PlanEvent::Iterates { iteration: 1, total_iterations: 6 },
+        PlanEvent::Iterated {
             iteration: 1,
             total_iterations: 6,
             title: "t".to_owned(),
@@ -160,14 +163,14 @@ fn whatever_is_told_is_read_back() {
             frameworks_evolved: 1,
             data_points_collected: 2,
         },
-        Told::Concludes { accepted: vec![1, 2] },
+        PlanEvent::Concludes { accepted: vec![1, 2] },
     ];
-    let mut progress = Progress::default();
+    let mut progress = PlanProgress::default();
     for told in told {
         let payload = serde_json::to_string(&told).unwrap();
-        assert_eq!(Told::read(told.kind(), &payload), Some(told.clone()));
-        assert_eq!(Told::read("plan.other", &payload), None);
+        assert_eq!(PlanEvent::read(told.kind(), &payload), Some(told.clone()));
+        assert_eq!(PlanEvent::read("plan.other", &payload), None);
         progress.apply(&told);
     }
-    assert_eq!(progress, Progress { current_iteration: 1, completed: 1, doing: Doing::Concludes });
+    assert_eq!(progress, PlanProgress { current_iteration: 1, completed: 1, doing: PlanActivity::Concludes });
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    Priority, Question, QuestionEvent, QuestionType, State, TypeDefaults,
+    Priority, Question, QuestionEvent, QuestionState, QuestionType, TypeDefaults,
     policy::{check_default, check_timeout},
 };
 use crate::{
@@ -100,7 +100,7 @@ pub(crate) fn ask(
         due: timeout.deadline(now),
         reminders: 0,
         seq: 1,
-        state: State::Pending,
+        state: QuestionState::Pending,
     })))
 }
 

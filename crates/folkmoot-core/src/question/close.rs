@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Closure, Question, QuestionEvent, QuestionType, Status, ask::is_offered};
+use super::{Closure, Question, QuestionEvent, QuestionStatus, QuestionType, ask::is_offered};
 use crate::{Name, Presence, Principal, QuestionId, Refusal, Role, Timestamp, text};
 
 /// What somebody says to a question.
@@ -54,9 +54,9 @@ pub(crate) fn close(
     question.must_be_open(now)?;
     let (status, answer) = match &closing.close {
         Close::Answer(answer) => answered(question, answer)?,
-        Close::Deny => (Status::Denied, Some(DENY.into())),
-        Close::Skip => (Status::Skipped, None),
-        Close::Cancel => (Status::Cancelled, None),
+        Close::Deny => (QuestionStatus::Denied, Some(DENY.into())),
+        Close::Skip => (QuestionStatus::Skipped, None),
+        Close::Cancel => (QuestionStatus::Cancelled, None),
     };
     let reason = closing.reason.clone();
     Ok(question.closes(Closure {
@@ -73,13 +73,13 @@ pub(crate) fn close(
 
 const DENY: &str = "deny";
 
-fn answered(question: &Question, answer: &Value) -> Result<(Status, Option<Value>), Refusal> {
+fn answered(question: &Question, answer: &Value) -> Result<(QuestionStatus, Option<Value>), Refusal> {
     text::check_json("answer", answer)?;
     if !is_offered(&question.options, answer) {
         return Err(Refusal::OptionNotOffered { options: question.options.clone() });
     }
     let denies = question.question_type == QuestionType::Approval && answer.as_str() == Some(DENY);
-    Ok((if denies { Status::Denied } else { Status::Answered }, Some(answer.clone())))
+    Ok((if denies { QuestionStatus::Denied } else { QuestionStatus::Answered }, Some(answer.clone())))
 }
 
 /// People who may decide may close what others asked. An asker may only withdraw what halts nobody;
@@ -107,7 +107,7 @@ fn may_close(question: &Question, Closing { close, reason, .. }: &Closing, by: &
 
 /// The withdrawal of a question that waits, because its run is over.
 pub(crate) fn withdraw(question: &Question, reason: &str, by: Name, now: Timestamp) -> QuestionEvent {
-    let (status, reason) = (Status::Cancelled, reason.to_owned());
+    let (status, reason) = (QuestionStatus::Cancelled, reason.to_owned());
     question.closes(Closure {
         status,
         answer: None,

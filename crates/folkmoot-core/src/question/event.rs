@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Closure, Question, State, Status};
-use crate::{Deadline, Fact, Name, Timestamp, event::Broken, halt::Notice};
+use super::{Closure, Question, QuestionState, QuestionStatus};
+use crate::{Deadline, Fact, Name, Timestamp, event::CorruptLog, halt::Notice};
 
 /// A fact about one question. Every one names who asked, so that a subscriber can tell whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ struct Reminded {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Closed {
+struct QuestionClosedPayload {
     asked_by: Name,
     agent_id: Name,
     #[serde(flatten)]
@@ -99,12 +99,12 @@ impl QuestionEvent {
             QuestionEvent::Asked(_) => "question.asked",
             QuestionEvent::Reminded { .. } => "question.reminded",
             QuestionEvent::Closed { closure, .. } => match closure.status {
-                Status::Pending => unreachable!("what is closed does not wait"),
-                Status::Answered => "question.answered",
-                Status::Denied => "question.denied",
-                Status::Skipped => "question.skipped",
-                Status::Expired => "question.expired",
-                Status::Cancelled => "question.cancelled",
+                QuestionStatus::Pending => unreachable!("what is closed does not wait"),
+                QuestionStatus::Answered => "question.answered",
+                QuestionStatus::Denied => "question.denied",
+                QuestionStatus::Skipped => "question.skipped",
+                QuestionStatus::Expired => "question.expired",
+                QuestionStatus::Cancelled => "question.cancelled",
             },
             QuestionEvent::Fetched { .. } => "question.fetched",
             QuestionEvent::Refused(_) => "question.refused",
@@ -120,7 +120,7 @@ impl QuestionEvent {
                 serde_json::to_string(&Reminded { asked_by, agent_id, due })
             }
             QuestionEvent::Closed { asked_by, agent_id, closure } => {
-                serde_json::to_string(&Closed { asked_by, agent_id, closure })
+                serde_json::to_string(&QuestionClosedPayload { asked_by, agent_id, closure })
             }
             QuestionEvent::Fetched { asked_by, agent_id, fetched_at, released_by, reason } => {
                 serde_json::to_string(&Fetched { asked_by, agent_id, fetched_at, released_by, reason })
@@ -132,29 +132,29 @@ impl QuestionEvent {
     }
 
     /// The event that a logged fact holds.
-    pub fn read(fact: &Fact) -> Result<Self, Broken> {
+    pub fn read(fact: &Fact) -> Result<Self, CorruptLog> {
         match fact.kind.as_ref() {
-            "question.asked" => Ok(QuestionEvent::Asked(Broken::parse(fact)?)),
+            "question.asked" => Ok(QuestionEvent::Asked(CorruptLog::parse(fact)?)),
             "question.reminded" => {
-                let Reminded { asked_by, agent_id, due } = Broken::parse(fact)?;
+                let Reminded { asked_by, agent_id, due } = CorruptLog::parse(fact)?;
                 Ok(QuestionEvent::Reminded { asked_by, agent_id, due })
             }
             "question.answered" | "question.denied" | "question.skipped" | "question.expired"
             | "question.cancelled" => {
-                let Closed { asked_by, agent_id, closure } = Broken::parse(fact)?;
+                let QuestionClosedPayload { asked_by, agent_id, closure } = CorruptLog::parse(fact)?;
                 if fact.kind.strip_prefix("question.") != Some(closure.status.word()) {
-                    return Err(Broken(format!("{} says that it was {}", fact.kind, closure.status)));
+                    return Err(CorruptLog(format!("{} says that it was {}", fact.kind, closure.status)));
                 }
                 Ok(QuestionEvent::Closed { asked_by, agent_id, closure })
             }
             "question.fetched" => {
-                let Fetched { asked_by, agent_id, fetched_at, released_by, reason } = Broken::parse(fact)?;
+                let Fetched { asked_by, agent_id, fetched_at, released_by, reason } = CorruptLog::parse(fact)?;
                 Ok(QuestionEvent::Fetched { asked_by, agent_id, fetched_at, released_by, reason })
             }
-            "question.refused" => Ok(QuestionEvent::Refused(Broken::parse(fact)?)),
+            "question.refused" => Ok(QuestionEvent::Refused(CorruptLog::parse(fact)?)),
             other => match Notice::read(fact)? {
                 Some(notice) => Ok(QuestionEvent::Noticed(Box::new(notice))),
-                None => Err(Broken(format!("{other:?} is no event of a question"))),
+                None => Err(CorruptLog(format!("{other:?} is no event of a question"))),
             },
         }
     }
@@ -162,45 +162,45 @@ impl QuestionEvent {
 
 impl Question {
     /// The row that a stream of facts makes.
-    pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<Question, Broken> {
+    pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<Question, CorruptLog> {
         let mut facts = facts.into_iter();
-        let first = facts.next().ok_or_else(|| Broken("there are no events".to_owned()))?;
+        let first = facts.next().ok_or_else(|| CorruptLog("there are no events".to_owned()))?;
         let QuestionEvent::Asked(question) = QuestionEvent::read(first)? else {
-            return Err(Broken(format!("begins with {} instead of question.asked", first.kind)));
+            return Err(CorruptLog(format!("begins with {} instead of question.asked", first.kind)));
         };
-        Broken::unless_first(first, question.seq)?;
+        CorruptLog::unless_first(first, question.seq)?;
         facts.try_fold(*question, |mut question, fact| {
-            Broken::unless_next(fact, question.seq)?;
+            CorruptLog::unless_next(fact, question.seq)?;
             question.apply(&QuestionEvent::read(fact)?)?;
             Ok(question)
         })
     }
 
     /// Moves the row on by one event. The only way in which a row ever changes.
-    pub fn apply(&mut self, event: &QuestionEvent) -> Result<(), Broken> {
+    pub fn apply(&mut self, event: &QuestionEvent) -> Result<(), CorruptLog> {
         self.seq += 1;
         match (event, &mut self.state) {
             (QuestionEvent::Refused(_) | QuestionEvent::Noticed(_), _) => Ok(()),
-            (QuestionEvent::Asked(_), _) => Err(Broken("it was asked twice".to_owned())),
-            (QuestionEvent::Reminded { due, .. }, State::Pending) => {
+            (QuestionEvent::Asked(_), _) => Err(CorruptLog("it was asked twice".to_owned())),
+            (QuestionEvent::Reminded { due, .. }, QuestionState::Pending) => {
                 self.due = *due;
                 self.reminders += 1;
                 Ok(())
             }
-            (QuestionEvent::Closed { closure, .. }, state @ State::Pending) => {
-                *state = State::Closed(closure.as_ref().clone());
+            (QuestionEvent::Closed { closure, .. }, state @ QuestionState::Pending) => {
+                *state = QuestionState::Closed(closure.as_ref().clone());
                 Ok(())
             }
-            (QuestionEvent::Fetched { fetched_at, released_by, .. }, State::Closed(closure))
-                if closure.status == Status::Denied && closure.fetched_at.is_none() =>
+            (QuestionEvent::Fetched { fetched_at, released_by, .. }, QuestionState::Closed(closure))
+                if closure.status == QuestionStatus::Denied && closure.fetched_at.is_none() =>
             {
                 closure.fetched_at = Some(*fetched_at);
                 closure.released_by.clone_from(released_by);
                 Ok(())
             }
             (QuestionEvent::Reminded { .. } | QuestionEvent::Closed { .. } | QuestionEvent::Fetched { .. }, state) => {
-                let state = if matches!(state, State::Pending) { "open" } else { "closed" };
-                Err(Broken(format!("{} on a question that was {state}", event.kind())))
+                let state = if matches!(state, QuestionState::Pending) { "open" } else { "closed" };
+                Err(CorruptLog(format!("{} on a question that was {state}", event.kind())))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The end of a denial's hold: its asker has heard it, or somebody who decides has released it.
 
-use super::{Question, QuestionEvent, Status};
+use super::{Question, QuestionEvent, QuestionStatus};
 use crate::{Name, Principal, Refusal, Timestamp, text};
 
 /// Judges a fetch; `None` where there is nothing to fetch, or somebody looks who neither asked nor
@@ -32,6 +32,6 @@ fn heard(question: &Question, released_by: Option<Name>, reason: String, now: Ti
 impl Question {
     /// Whether it was denied, and goes on holding its asker because nobody has heard that yet.
     pub fn is_unheard_denial(&self) -> bool {
-        self.closure().is_some_and(|closure| closure.status == Status::Denied && closure.fetched_at.is_none())
+        self.closure().is_some_and(|closure| closure.status == QuestionStatus::Denied && closure.fetched_at.is_none())
     }
 }

@@ -9,7 +9,7 @@ use crate::{Refusal, Timeout, text};
 
 /// What each type of question does unless it says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Policy(BTreeMap<QuestionType, TypeDefaults>);
+pub struct QuestionPolicy(BTreeMap<QuestionType, TypeDefaults>);
 
 /// What a type of question does unless it says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct TypeDefaults {
     pub default: Option<Value>,
 }
 
-impl Policy {
+impl QuestionPolicy {
     /// What questions of this type do.
     pub fn usual(&self, question_type: QuestionType) -> TypeDefaults {
         self.0.get(&question_type).cloned().unwrap_or_else(|| built_in(question_type))

@@ -4,6 +4,6 @@ mod answer;
 mod ask;
 mod cancel;
 mod deny;
-mod lapse;
 mod log;
 mod texts;
+mod timeout;

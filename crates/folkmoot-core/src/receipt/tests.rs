@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{Receipt, Text};
+use super::{ContentText, Receipt};
 use crate::{
     Digest, Event, Timestamp,
     checkpoint::Checkpoint,
@@ -57,7 +57,7 @@ fn whatever_is_changed_is_found() {
     assert!(text.contains("this content was changed") && text.contains("revision 2"), "{text}");
     let title = found(|receipt, _, _| receipt.shown[1].title = "harmless".to_owned());
     assert!(title.contains("shown: is not what") && title.contains("revision 2"), "{title}");
-    let status = found(|receipt, _, _| receipt.status = crate::Status::Rejected);
+    let status = found(|receipt, _, _| receipt.status = crate::GateStatus::Rejected);
     assert!(status.contains("status: is not what"), "{status}");
     let future = found(|_, _, checkpoint| checkpoint.position = 2);
     assert!(future.contains("is not in the log that the checkpoint saw"), "{future}");
@@ -70,11 +70,11 @@ fn whatever_is_changed_is_found() {
 #[test]
 fn bytes_that_are_no_text_are_in_it_too() {
     let bytes = vec![0, 255, 16];
-    let text = Text::new(Digest::of(&bytes), &BTreeMap::from([(Digest::of(&bytes), bytes.clone())]));
+    let text = ContentText::new(Digest::of(&bytes), &BTreeMap::from([(Digest::of(&bytes), bytes.clone())]));
     assert_eq!((text.text.as_deref(), text.hex.as_deref()), (None, Some("00ff10")));
     assert_eq!(text.bytes(), Ok(Some(bytes)));
     for wrong in ["0", "zz", "ä0"] {
-        let text = Text { hex: Some(wrong.to_owned()), ..text.clone() };
+        let text = ContentText { hex: Some(wrong.to_owned()), ..text.clone() };
         assert_eq!(text.bytes(), Err(()), "{wrong}");
     }
 }

@@ -1,6 +1,6 @@
 //! Cancelling a run, in any state.
 
-use super::{Ending, Run, RunEvent, end::Outcome};
+use super::{Ending, Run, RunEvent, end::RunOutcome};
 use crate::{Name, Refusal, Timestamp, text};
 
 /// Judges a cancellation. Whether `by` may was judged before.
@@ -8,7 +8,7 @@ pub(crate) fn cancel(run: &Run, reason: &str, by: Name, now: Timestamp) -> Resul
     run.must_go_on()?;
     text::check("reason", reason, text::REASON_BYTES_MAX)?;
     let ending = Ending {
-        outcome: Outcome::Cancelled,
+        outcome: RunOutcome::Cancelled,
         output: None,
         code: String::new(),
         reason: reason.to_owned(),

@@ -1,6 +1,6 @@
 //! Taking a run: by a worker, for as long as its node lives.
 
-use super::{Run, RunEvent, State};
+use super::{Run, RunEvent, RunState};
 use crate::{Name, Refusal, RunId, Timestamp};
 
 /// A worker that wants a run.
@@ -23,13 +23,15 @@ pub(crate) fn claim(
 ) -> Result<RunEvent, Refusal> {
     let taken = Refusal::NotReady { run: run.start.id.clone() };
     match &run.state {
-        State::Pending => {}
-        State::Parked(parked) if wakes > parked.wakes => {}
+        RunState::Pending => {}
+        RunState::Parked(parked) if wakes > parked.wakes => {}
         // Its node is dead, or does not know that it has it: whether the last claim was written was
         // never told.
-        State::Running { node, .. } if *node == claiming.node || alive_until.is_none_or(|until| until <= now) => {}
-        State::Outside | State::Running { .. } | State::Parked(_) | State::Stopped { .. } => return Err(taken),
-        State::Ended(_) => run.must_go_on()?,
+        RunState::Running { node, .. } if *node == claiming.node || alive_until.is_none_or(|until| until <= now) => {}
+        RunState::Outside | RunState::Running { .. } | RunState::Parked(_) | RunState::Stopped { .. } => {
+            return Err(taken);
+        }
+        RunState::Ended(_) => run.must_go_on()?,
     }
     let (initiator, node) = (run.start.initiator.clone(), claiming.node.clone());
     Ok(RunEvent::Claimed { initiator, node, epoch: run.epoch + 1, at: now })

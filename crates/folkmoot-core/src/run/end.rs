@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Run, RunEvent, Status};
+use super::{Run, RunEvent, RunStatus};
 use crate::{Digest, Name, Refusal, Timestamp, text};
 
 /// The longest output, in bytes of its JSON.
@@ -29,7 +29,7 @@ pub enum Conclusion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
     /// In one word.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// What it gave; the JSON itself is an artifact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Digest>,
@@ -47,7 +47,7 @@ pub struct Ending {
 
 vocabulary! {
     /// The three ways in which a run ends.
-    pub enum Outcome {
+    pub enum RunOutcome {
         /// It reached its end.
         Completed = "completed",
         /// It ended with an error.
@@ -59,11 +59,11 @@ vocabulary! {
 
 impl Ending {
     /// The status that the run has with it.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> RunStatus {
         match self.outcome {
-            Outcome::Completed => Status::Completed,
-            Outcome::Failed => Status::Failed,
-            Outcome::Cancelled => Status::Cancelled,
+            RunOutcome::Completed => RunStatus::Completed,
+            RunOutcome::Failed => RunStatus::Failed,
+            RunOutcome::Cancelled => RunStatus::Cancelled,
         }
     }
 }
@@ -74,7 +74,7 @@ pub(crate) fn ended_so(run: &Run, conclusion: &Conclusion, by: &Name) -> bool {
     match conclusion {
         Conclusion::Completed { output } => ending.output == Some(Digest::of(output.as_bytes())),
         Conclusion::Failed { code, message } => {
-            ending.outcome == Outcome::Failed && ending.code == *code && ending.reason == *message
+            ending.outcome == RunOutcome::Failed && ending.code == *code && ending.reason == *message
         }
     }
 }
@@ -92,8 +92,14 @@ pub(crate) fn must_have_ended_its_steps(run: &Run, conclusion: &Conclusion) -> R
 /// Judges an end, which `by` says. Whether it may say so was judged before.
 pub(crate) fn end(run: &Run, conclusion: &Conclusion, by: Name, now: Timestamp) -> Result<RunEvent, Refusal> {
     run.must_go_on()?;
-    let none =
-        Ending { outcome: Outcome::Completed, output: None, code: String::new(), reason: String::new(), by, at: now };
+    let none = Ending {
+        outcome: RunOutcome::Completed,
+        output: None,
+        code: String::new(),
+        reason: String::new(),
+        by,
+        at: now,
+    };
     let ending = match conclusion {
         Conclusion::Completed { output } => {
             text::check("output", output, OUTPUT_BYTES_MAX)?;
@@ -101,7 +107,7 @@ pub(crate) fn end(run: &Run, conclusion: &Conclusion, by: Name, now: Timestamp) 
         }
         Conclusion::Failed { code, message } => {
             let reason = text::shortened(message, text::REASON_BYTES_MAX);
-            Ending { outcome: Outcome::Failed, code: text::shortened(code, text::TITLE_BYTES_MAX), reason, ..none }
+            Ending { outcome: RunOutcome::Failed, code: text::shortened(code, text::TITLE_BYTES_MAX), reason, ..none }
         }
     };
     Ok(RunEvent::Ended { initiator: run.start.initiator.clone(), ending })

@@ -4,19 +4,19 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Ending, Parked, Run, Start, State, micros_between};
+use super::{Ending, Parked, Run, RunStart, RunState, micros_between};
 use crate::{
     Fact, Name, Timestamp,
     debate::record::LESSON_CORRECTED,
-    event::Broken,
-    journal::{Entry, EntryState, Key},
+    event::CorruptLog,
+    journal::{Entry, EntryKey, EntryState},
 };
 
 /// A fact about one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunEvent {
     /// It exists.
-    Started(Box<Start>),
+    Started(Box<RunStart>),
     /// A worker took it: for the first time, after it was parked, or from a node that died.
     Claimed {
         /// Who started the run.
@@ -90,7 +90,7 @@ struct Claimed {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Recorded {
+struct RunRecordedPayload {
     initiator: Name,
     #[serde(flatten)]
     entry: Box<Entry>,
@@ -104,7 +104,7 @@ struct ParkedSo {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stopped {
+struct RunStoppedPayload {
     initiator: Name,
     code: String,
     message: String,
@@ -117,7 +117,7 @@ struct Reopened {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Ended {
+struct RunEndedPayload {
     initiator: Name,
     #[serde(flatten)]
     ending: Ending,
@@ -146,49 +146,49 @@ impl RunEvent {
             RunEvent::Claimed { initiator, node, epoch, .. } => {
                 serde_json::to_string(&Claimed { initiator, node, epoch })
             }
-            RunEvent::Recorded { initiator, entry } => serde_json::to_string(&Recorded { initiator, entry }),
+            RunEvent::Recorded { initiator, entry } => serde_json::to_string(&RunRecordedPayload { initiator, entry }),
             RunEvent::Emitted { payload, .. } => return payload,
             RunEvent::Parked { initiator, parked, .. } => serde_json::to_string(&ParkedSo { initiator, parked }),
             RunEvent::Stopped { initiator, code, message, .. } => {
-                serde_json::to_string(&Stopped { initiator, code, message })
+                serde_json::to_string(&RunStoppedPayload { initiator, code, message })
             }
             RunEvent::Reopened { initiator, by, .. } => serde_json::to_string(&Reopened { initiator, by }),
-            RunEvent::Ended { initiator, ending } => serde_json::to_string(&Ended { initiator, ending }),
+            RunEvent::Ended { initiator, ending } => serde_json::to_string(&RunEndedPayload { initiator, ending }),
         };
         written.expect("structs of texts and integers are JSON")
     }
 
     /// The event that a logged fact holds. What is none of ours is the workflow's own.
-    pub fn read(fact: &Fact) -> Result<Self, Broken> {
+    pub fn read(fact: &Fact) -> Result<Self, CorruptLog> {
         let at = fact.at;
         match fact.kind.as_ref() {
-            "run.started" => Ok(RunEvent::Started(Broken::parse(fact)?)),
+            "run.started" => Ok(RunEvent::Started(CorruptLog::parse(fact)?)),
             "run.claimed" | "run.resumed" => {
-                let Claimed { initiator, node, epoch } = Broken::parse(fact)?;
+                let Claimed { initiator, node, epoch } = CorruptLog::parse(fact)?;
                 Ok(RunEvent::Claimed { initiator, node, epoch, at })
             }
             "step.recorded" => {
-                let Recorded { initiator, entry } = Broken::parse(fact)?;
+                let RunRecordedPayload { initiator, entry } = CorruptLog::parse(fact)?;
                 Ok(RunEvent::Recorded { initiator, entry })
             }
             "run.parked" => {
-                let ParkedSo { initiator, parked } = Broken::parse(fact)?;
+                let ParkedSo { initiator, parked } = CorruptLog::parse(fact)?;
                 Ok(RunEvent::Parked { initiator, parked, at })
             }
             "run.stopped" => {
-                let Stopped { initiator, code, message } = Broken::parse(fact)?;
+                let RunStoppedPayload { initiator, code, message } = CorruptLog::parse(fact)?;
                 Ok(RunEvent::Stopped { initiator, code, message, at })
             }
             "run.reopened" => {
-                let Reopened { initiator, by } = Broken::parse(fact)?;
+                let Reopened { initiator, by } = CorruptLog::parse(fact)?;
                 Ok(RunEvent::Reopened { initiator, by, at })
             }
             "run.ended" => {
-                let Ended { initiator, ending } = Broken::parse(fact)?;
+                let RunEndedPayload { initiator, ending } = CorruptLog::parse(fact)?;
                 Ok(RunEvent::Ended { initiator, ending })
             }
             other if other.starts_with("run.") || other.starts_with("step.") => {
-                Err(Broken(format!("{other:?} is no event of a run")))
+                Err(CorruptLog(format!("{other:?} is no event of a run")))
             }
             other => Ok(RunEvent::Emitted { kind: other.to_owned(), payload: fact.payload.clone(), at }),
         }
@@ -210,17 +210,17 @@ impl RunEvent {
 
 impl Run {
     /// The row and the journal that a stream of facts makes.
-    pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<(Run, BTreeMap<Key, Entry>), Broken> {
+    pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<(Run, BTreeMap<EntryKey, Entry>), CorruptLog> {
         let mut facts = facts.into_iter();
-        let first = facts.next().ok_or_else(|| Broken("there are no events".to_owned()))?;
+        let first = facts.next().ok_or_else(|| CorruptLog("there are no events".to_owned()))?;
         let RunEvent::Started(start) = RunEvent::read(first)? else {
-            return Err(Broken(format!("begins with {} instead of run.started", first.kind)));
+            return Err(CorruptLog(format!("begins with {} instead of run.started", first.kind)));
         };
         let mut run = Run::new(*start);
-        let mut journal: BTreeMap<Key, Entry> = BTreeMap::new();
-        Broken::unless_first(first, run.seq)?;
+        let mut journal: BTreeMap<EntryKey, Entry> = BTreeMap::new();
+        CorruptLog::unless_first(first, run.seq)?;
         for fact in facts {
-            Broken::unless_next(fact, run.seq)?;
+            CorruptLog::unless_next(fact, run.seq)?;
             let event = RunEvent::read(fact)?;
             let known = match &event {
                 RunEvent::Recorded { entry, .. } => journal.get(&entry.key).cloned(),
@@ -236,26 +236,26 @@ impl Run {
 
     /// Moves the row on by one event; `known` is the entry that a record replaces. The only way in
     /// which a row ever changes.
-    pub fn apply(&mut self, event: &RunEvent, known: Option<&Entry>) -> Result<(), Broken> {
+    pub fn apply(&mut self, event: &RunEvent, known: Option<&Entry>) -> Result<(), CorruptLog> {
         if self.ending().is_some() {
             if event.kind() == LESSON_CORRECTED {
                 self.seq += 1;
                 return Ok(());
             }
-            return Err(Broken(format!("{} came after its end", event.kind())));
+            return Err(CorruptLog(format!("{} came after its end", event.kind())));
         }
         self.seq += 1;
         let at = event.at();
         match event {
-            RunEvent::Started(_) => return Err(Broken("it was started twice".to_owned())),
+            RunEvent::Started(_) => return Err(CorruptLog("it was started twice".to_owned())),
             RunEvent::Claimed { node, epoch, .. } => {
                 if *epoch != self.epoch + 1 {
-                    return Err(Broken(format!("claim {epoch} follows claim {}", self.epoch)));
+                    return Err(CorruptLog(format!("claim {epoch} follows claim {}", self.epoch)));
                 }
                 // The node that had it died at some time after its last word.
                 self.stop_clock(self.moved_at);
                 self.epoch = *epoch;
-                self.state = State::Running { node: node.clone(), since: at };
+                self.state = RunState::Running { node: node.clone(), since: at };
             }
             RunEvent::Recorded { entry, .. } => {
                 self.steps += u32::from(known.is_none());
@@ -266,19 +266,19 @@ impl Run {
             RunEvent::Emitted { .. } => {}
             RunEvent::Parked { parked, .. } => {
                 self.stop_clock(at);
-                self.state = State::Parked(parked.clone());
+                self.state = RunState::Parked(parked.clone());
             }
             RunEvent::Stopped { code, message, .. } => {
                 self.stop_clock(at);
-                self.state = State::Stopped { code: code.clone(), message: message.clone() };
+                self.state = RunState::Stopped { code: code.clone(), message: message.clone() };
             }
             RunEvent::Reopened { .. } => {
-                self.state = State::Pending;
+                self.state = RunState::Pending;
                 self.resumed_at = Some(at);
             }
             RunEvent::Ended { ending, .. } => {
                 self.stop_clock(at);
-                self.state = State::Ended(ending.clone());
+                self.state = RunState::Ended(ending.clone());
             }
         }
         self.moved_at = at;
@@ -286,7 +286,7 @@ impl Run {
     }
 
     fn stop_clock(&mut self, at: Timestamp) {
-        if let State::Running { since, .. } = &self.state {
+        if let RunState::Running { since, .. } = &self.state {
             self.active_micros += micros_between(*since, at);
         }
     }

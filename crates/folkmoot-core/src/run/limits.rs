@@ -11,7 +11,7 @@ use crate::{Principal, Refusal, Role, Timestamp};
 /// reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Limits {
+pub struct RunLimits {
     /// Entries in its journal.
     pub steps_max: u32,
     /// Bytes of all results in its journal, and of what it keeps.
@@ -20,24 +20,24 @@ pub struct Limits {
     pub active_ms_max: u64,
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
         Self { steps_max: 100_000, journal_bytes_max: 256 << 20, active_ms_max: 24 * 3600 * 1000 }
     }
 }
 
-impl Limits {
+impl RunLimits {
     /// Refuses an agent that asks for more than the usual: what costs, people grant.
     pub(crate) fn must_be_usual(&self, by: &Principal) -> Result<(), Refusal> {
         if self.steps_max == 0 || self.journal_bytes_max == 0 || self.active_ms_max == 0 {
             return Err(Refusal::invalid("limits", "must be at least 1 each: a run that may do nothing is none"));
         }
-        let usual = Limits::default();
+        let usual = RunLimits::default();
         let more = self.steps_max > usual.steps_max
             || self.journal_bytes_max > usual.journal_bytes_max
             || self.active_ms_max > usual.active_ms_max;
         if more && by.role == Role::Agent {
-            let Limits { steps_max, journal_bytes_max, active_ms_max } = usual;
+            let RunLimits { steps_max, journal_bytes_max, active_ms_max } = usual;
             let policy = format!(
                 "at most {steps_max} steps, {journal_bytes_max} bytes of journal and {active_ms_max} ms of work"
             );

@@ -1,7 +1,7 @@
 //! Resuming a run that stopped, or that waits for a provider. It passes no gate: a run that waits
 //! for a decision goes on when it is made.
 
-use super::{Run, RunEvent, State};
+use super::{Run, RunEvent, RunState};
 use crate::{Principal, Refusal, Timestamp};
 
 /// Judges a resumption; `None` where the run is being worked on anyway.
@@ -9,17 +9,17 @@ pub(crate) fn resume(run: &Run, by: &Principal, now: Timestamp) -> Result<Option
     run.must_be_theirs(by, "resume a run")?;
     let run_id = || run.start.id.clone();
     match &run.state {
-        State::Stopped { .. } | State::Parked(_) if may_go_on(run) => {
+        RunState::Stopped { .. } | RunState::Parked(_) if may_go_on(run) => {
             let initiator = run.start.initiator.clone();
             Ok(Some(RunEvent::Reopened { initiator, by: by.name.clone(), at: now }))
         }
-        State::Pending | State::Running { .. } => Ok(None),
-        State::Stopped { .. } | State::Parked(_) => Err(Refusal::RunWaits { run: run_id() }),
-        State::Outside => Err(Refusal::NotOurs { run: run_id() }),
-        State::Ended(_) => run.must_go_on().map(|()| None),
+        RunState::Pending | RunState::Running { .. } => Ok(None),
+        RunState::Stopped { .. } | RunState::Parked(_) => Err(Refusal::RunWaits { run: run_id() }),
+        RunState::Outside => Err(Refusal::NotOurs { run: run_id() }),
+        RunState::Ended(_) => run.must_go_on().map(|()| None),
     }
 }
 
 fn may_go_on(run: &Run) -> bool {
-    matches!(run.state, State::Stopped { .. }) || !run.outages().is_empty()
+    matches!(run.state, RunState::Stopped { .. }) || !run.outages().is_empty()
 }

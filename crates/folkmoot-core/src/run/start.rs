@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Limits, Run, RunKind, State};
+use super::{Run, RunKind, RunLimits, RunState};
 use crate::{Digest, Name, Principal, Refusal, Role, RunId, SessionId, Timestamp, WorkflowName, principal, text};
 
 /// The longest input, in bytes of its JSON.
@@ -10,7 +10,7 @@ pub const INPUT_BYTES_MAX: usize = 1 << 20;
 
 /// What never changes about a run, as `run.started` says it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Start {
+pub struct RunStart {
     /// Unique across everything.
     pub id: RunId,
     /// What executes.
@@ -36,7 +36,7 @@ pub struct Start {
     pub input: Option<Digest>,
     /// How much it may do.
     #[serde(default)]
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// When.
     pub started_at: Timestamp,
 }
@@ -60,7 +60,7 @@ pub struct Starting {
     /// What it is given, as JSON.
     pub input: Option<String>,
     /// How much it may do.
-    pub limits: Limits,
+    pub limits: RunLimits,
 }
 
 /// What somebody gets who starts a run under an id that is taken: that run, if it is theirs and the
@@ -68,14 +68,14 @@ pub struct Starting {
 pub(crate) fn start_again(starting: &Starting, by: &Principal, existing: &Run, now: Timestamp) -> Result<(), Refusal> {
     let known = &existing.start;
     let again = start(starting, by, now)?;
-    if known.initiator == by.name && (Start { started_at: known.started_at, ..again }) == *known {
+    if known.initiator == by.name && (RunStart { started_at: known.started_at, ..again }) == *known {
         return Ok(());
     }
     Err(Refusal::RunExists { run: known.id.clone() })
 }
 
 /// Judges a start under an id that is free.
-pub(crate) fn start(starting: &Starting, by: &Principal, now: Timestamp) -> Result<Start, Refusal> {
+pub(crate) fn start(starting: &Starting, by: &Principal, now: Timestamp) -> Result<RunStart, Refusal> {
     if by.role == Role::Viewer {
         return Err(Refusal::RoleMayNot { role: by.role, verb: "start a run" });
     }
@@ -91,7 +91,7 @@ pub(crate) fn start(starting: &Starting, by: &Principal, now: Timestamp) -> Resu
     // A run of ours works as an agent that is called as it is.
     principal::check_name("id", &as_agent(&starting.id))?;
     let session_id = starting.session_id.clone();
-    Ok(Start {
+    Ok(RunStart {
         id: starting.id.clone(),
         kind: RunKind::of(starting.workflow.as_ref()),
         title: title.to_owned(),
@@ -108,13 +108,13 @@ pub(crate) fn start(starting: &Starting, by: &Principal, now: Timestamp) -> Resu
 
 /// What a run starts, it starts for whoever started it, and in its own session unless it says
 /// otherwise.
-pub(crate) fn start_child(starting: &Starting, parent: &Run, now: Timestamp) -> Result<Start, Refusal> {
+pub(crate) fn start_child(starting: &Starting, parent: &Run, now: Timestamp) -> Result<RunStart, Refusal> {
     let by = Principal::new(parent.start.initiator.clone(), parent.start.role);
     let starting = Starting {
         session_id: Some(starting.session_id.clone().unwrap_or_else(|| parent.start.session_id.clone())),
         ..starting.clone()
     };
-    Ok(Start { parent: Some(parent.start.id.clone()), ..start(&starting, &by, now)? })
+    Ok(RunStart { parent: Some(parent.start.id.clone()), ..start(&starting, &by, now)? })
 }
 
 /// The agent that a run of ours is.
@@ -129,9 +129,9 @@ pub(crate) fn own_session(run: &RunId) -> SessionId {
 
 impl Run {
     /// A run that has just started.
-    pub(crate) fn new(start: Start) -> Self {
+    pub(crate) fn new(start: RunStart) -> Self {
         Self {
-            state: if start.workflow.is_some() { State::Pending } else { State::Outside },
+            state: if start.workflow.is_some() { RunState::Pending } else { RunState::Outside },
             resumed_at: None,
             moved_at: start.started_at,
             start,

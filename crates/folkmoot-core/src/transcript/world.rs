@@ -9,9 +9,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     Action, Actor, Command, Commit, Deadline, Delivery, Digest, Event, Fact, Gate, GateId, Halt, HaltId, Head, Hold,
-    HoldId, Judgement, Loaded, Name, Needs, Outcome, Principal, Question, QuestionId, Quota, Refusal, Role, Row, RunId,
-    SessionId, Subject, Timer, TimerChange, Timestamp, TokenId, Usage, Wake, Webhook, WebhookId,
-    audit::{self, Record},
+    HoldId, Judgement, Loaded, Name, Needs, Outcome, Principal, Question, QuestionId, Quota, QuotaUsage, Refusal, Role,
+    Row, RunId, SessionId, Subject, Timer, TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId,
+    audit::{self, AuditedRow},
     chain,
     clearance::{Holds, Others, Target},
     debate::record::{self, Stored},
@@ -19,7 +19,7 @@ use crate::{
     erase,
     gate::{self, GateEvent},
     halt::HaltEvent,
-    journal::{Entry, Key},
+    journal::{Entry, EntryKey},
     judge,
     question::{self, QuestionEvent},
     quota,
@@ -38,9 +38,9 @@ pub(crate) struct World {
     pub holds: Holds,
     pub artifacts: BTreeMap<Digest, Vec<u8>>,
     pub runs: BTreeMap<RunId, Run>,
-    pub journals: BTreeMap<RunId, BTreeMap<Key, Entry>>,
+    pub journals: BTreeMap<RunId, BTreeMap<EntryKey, Entry>>,
     /// What debates have kept, by table and id.
-    pub kept: BTreeMap<RunId, BTreeMap<(record::Table, String), Stored>>,
+    pub kept: BTreeMap<RunId, BTreeMap<(record::DebateTable, String), Stored>>,
     /// How often something has changed for each run.
     pub wakes: BTreeMap<RunId, u64>,
     /// Until when each node lives.
@@ -104,10 +104,10 @@ impl World {
     }
 
     /// What an agent has open, by looking at every row.
-    fn usage(&self, name: &Name) -> Usage {
+    fn usage(&self, name: &Name) -> QuotaUsage {
         let gates = self.gates.values().filter(|gate| gate.requested_by == *name && gate.decision().is_none());
         let open = |question: &&Question| question.asked_by == *name && question.closure().is_none();
-        Usage {
+        QuotaUsage {
             gates: gates.clone().count() as u64,
             bytes: gates.map(quota::bytes_of).sum(),
             questions: self.questions.values().filter(open).count() as u64,
@@ -123,11 +123,11 @@ impl World {
         let needs = command.needs();
         let gate = needs.gate.and_then(|id| self.gates.get(id)).cloned();
         let summary = gate.as_ref().filter(|_| needs.summary).and_then(|gate| self.summary(gate));
-        let twin = needs.twin.and_then(|(name, key)| {
-            let is_twin = |gate: &&Gate| {
+        let pending_duplicate = needs.pending_duplicate.and_then(|(name, key)| {
+            let is_pending_duplicate = |gate: &&Gate| {
                 gate.requested_by == *name && gate.dedupe_key.as_deref() == Some(key) && gate.decision().is_none()
             };
-            self.gates.values().find(is_twin).cloned()
+            self.gates.values().find(is_pending_duplicate).cloned()
         });
         // Everybody of the cast has a token, but for whoever mints one.
         let mints = matches!(command.action, Action::Mint(_));
@@ -150,7 +150,7 @@ impl World {
             others,
             gate,
             summary,
-            twin,
+            pending_duplicate,
             principals,
             token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
             usage: needs.usage.map(|name| self.usage(name)).unwrap_or_default(),
@@ -183,7 +183,7 @@ impl World {
     fn load_run(&self, needs: &Needs) -> Loaded {
         let is_over = |id: &RunId| self.runs[id].ending().is_some();
         let held_by = |run: &Run| match &run.state {
-            run::State::Running { node, .. } => self.nodes.get(node).copied(),
+            run::RunState::Running { node, .. } => self.nodes.get(node).copied(),
             _ => None,
         };
         let is_free =
@@ -262,16 +262,16 @@ impl World {
         for row in commit.rows {
             match row {
                 Row::Gate(gate) => {
-                    touched.push(Record::Gate(gate.clone()));
+                    touched.push(AuditedRow::Gate(gate.clone()));
                     self.gates.insert(gate.id.clone(), *gate);
                 }
                 Row::Question(question) => {
-                    touched.push(Record::Question(question.clone()));
+                    touched.push(AuditedRow::Question(question.clone()));
                     self.holds.replace(&HoldId::Question(question.id.clone()), question.hold());
                     self.questions.insert(question.id.clone(), *question);
                 }
                 Row::Halt(halt) => {
-                    touched.push(Record::Halt(halt.clone()));
+                    touched.push(AuditedRow::Halt(halt.clone()));
                     self.holds.replace(&HoldId::Halt(halt.id.clone()), halt.hold());
                     self.halts.insert(halt.id.clone(), *halt);
                 }
@@ -332,10 +332,10 @@ impl World {
     }
 
     /// All that is kept of a run.
-    pub(crate) fn run_record(&self, id: &RunId) -> Record {
+    pub(crate) fn run_record(&self, id: &RunId) -> AuditedRow {
         let journal = self.journals.get(id).into_iter().flat_map(BTreeMap::values).cloned().collect();
         let notes = self.kept.get(id).into_iter().flat_map(BTreeMap::values).map(Stored::note).collect();
-        Record::Run(Box::new(self.runs[id].clone()), journal, notes)
+        AuditedRow::Run(Box::new(self.runs[id].clone()), journal, notes)
     }
 
     /// Only what halts, and what others than its workflow and its agent opened, stays open when a
@@ -377,7 +377,7 @@ impl World {
         let concerns = |run: &Run| match (wake, &run.state) {
             (Wake::Run(id), _) => run.start.id == *id,
             (Wake::Children(id), _) => run.start.parent.as_ref() == Some(id),
-            (Wake::Held(target), run::State::Parked(parked)) if !parked.held.is_empty() => match target {
+            (Wake::Held(target), run::RunState::Parked(parked)) if !parked.held.is_empty() => match target {
                 Target::Agent(agent) => parked.held.contains(agent),
                 Target::Session(session) => run.start.session_id == *session,
                 Target::System => true,
@@ -390,12 +390,12 @@ impl World {
     }
 
     /// What must hold for every row, at every step.
-    fn check_row(&self, row: &Record) {
+    fn check_row(&self, row: &AuditedRow) {
         let (id, seq) = match row {
-            Record::Gate(gate) => (gate.id.to_string(), gate.seq),
-            Record::Question(question) => (question.id.to_string(), question.seq),
-            Record::Halt(halt) => (halt.id.to_string(), halt.seq),
-            Record::Run(run, ..) => (run::stream(&run.start.id), run.seq),
+            AuditedRow::Gate(gate) => (gate.id.to_string(), gate.seq),
+            AuditedRow::Question(question) => (question.id.to_string(), question.seq),
+            AuditedRow::Halt(halt) => (halt.id.to_string(), halt.seq),
+            AuditedRow::Run(run, ..) => (run::stream(&run.start.id), run.seq),
         };
         let events = self.stream(&id);
         let seqs: Vec<_> = events.iter().map(|event| event.fact.stream_seq).collect();
@@ -406,21 +406,21 @@ impl World {
             assert_eq!(erase::Erasures::default().check(digest, kept), None);
         }
         let (subject, due) = match row {
-            Record::Gate(gate) => {
+            AuditedRow::Gate(gate) => {
                 check_reads_back(gate.as_ref());
                 let summary = self.summary(gate).expect("the summary's text is stored with its gate");
                 assert_eq!(gate.digest, gate.content.digest(&summary), "the digest is that of the content");
-                let is_open = matches!(gate.state, gate::State::Pending { .. });
+                let is_open = matches!(gate.state, gate::GateState::Pending { .. });
                 (Subject::Gate(gate.id.clone()), is_open.then_some(gate.due()))
             }
-            Record::Question(question) => {
+            AuditedRow::Question(question) => {
                 check_reads_back(question.as_ref());
                 assert!(self.artifacts.contains_key(&question.text), "the text is stored with its question");
-                let is_open = matches!(question.state, question::State::Pending);
+                let is_open = matches!(question.state, question::QuestionState::Pending);
                 (Subject::Question(question.id.clone()), is_open.then_some(question.due))
             }
-            Record::Halt(halt) => return check_reads_back(halt.as_ref()),
-            Record::Run(run, journal, _) => {
+            AuditedRow::Halt(halt) => return check_reads_back(halt.as_ref()),
+            AuditedRow::Run(run, journal, _) => {
                 check_reads_back(run.as_ref());
                 journal.iter().for_each(check_reads_back);
                 let kept = row.contents().iter().all(|digest| self.artifacts.contains_key(digest));
@@ -430,7 +430,7 @@ impl World {
                     self.check_what_outlives(run);
                 }
                 let due = match &run.state {
-                    run::State::Parked(parked) => Some(parked.due),
+                    run::RunState::Parked(parked) => Some(parked.due),
                     _ => None,
                 };
                 (Subject::Run(run.start.id.clone()), due)
@@ -447,33 +447,33 @@ fn check_reads_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(row: &T
 }
 
 /// The row that a command is about, where there is one.
-fn subject(command: &Command, loaded: &Loaded) -> Option<Record> {
+fn subject(command: &Command, loaded: &Loaded) -> Option<AuditedRow> {
     let gate = loaded.gate.clone().filter(|_| matches!(command.action, Action::Decide(_)));
     let question = loaded.question.clone().filter(|_| matches!(command.action, Action::Close(_)));
-    gate.map(|gate| Record::Gate(Box::new(gate)))
-        .or_else(|| question.map(|question| Record::Question(Box::new(question))))
-        .or_else(|| loaded.halt.clone().map(|halt| Record::Halt(Box::new(halt))))
+    gate.map(|gate| AuditedRow::Gate(Box::new(gate)))
+        .or_else(|| question.map(|question| AuditedRow::Question(Box::new(question))))
+        .or_else(|| loaded.halt.clone().map(|halt| AuditedRow::Halt(Box::new(halt))))
 }
 
 /// A refused attempt to decide, to close a question, or to raise or lift a halt leaves one event
 /// and nothing else; any other refusal leaves nothing at all.
-fn check_record(command: &Command, subject: Option<Record>, refusal: &Refusal, record: &Commit) {
+fn check_record(command: &Command, subject: Option<AuditedRow>, refusal: &Refusal, record: &Commit) {
     let by_somebody = matches!(command.by, Actor::Principal(_));
     let named = record.events.iter().all(|fact| fact.actor == command.by.name());
     assert!(named, "a refused attempt names who made it");
     let kinds: Vec<_> = record.events.iter().map(|fact| fact.kind.as_ref()).collect();
     let (kind, row) = match subject.filter(|_| by_somebody) {
-        Some(Record::Gate(gate)) => {
+        Some(AuditedRow::Gate(gate)) => {
             (Some("gate.refused"), Some(Row::Gate(Box::new(Gate { seq: gate.seq + 1, ..*gate }))))
         }
-        Some(Record::Question(question)) => {
+        Some(AuditedRow::Question(question)) => {
             let row = Question { seq: question.seq + 1, ..*question };
             (Some("question.refused"), Some(Row::Question(Box::new(row))))
         }
-        Some(Record::Halt(halt)) => {
+        Some(AuditedRow::Halt(halt)) => {
             (Some("halt.refused"), Some(Row::Halt(Box::new(Halt { seq: halt.seq + 1, ..*halt }))))
         }
-        Some(Record::Run(..)) | None => {
+        Some(AuditedRow::Run(..)) | None => {
             let raises = matches!((&command.action, refusal), (Action::Raise(_), Refusal::RoleMayNot { .. }));
             ((raises && by_somebody).then_some("halt.refused"), None)
         }

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use super::{Ballot, Points, ballot::judged};
 use crate::Name;
 
-type Counted = BTreeMap<Name, Points>;
+type PointsByName = BTreeMap<Name, Points>;
 
 /// How often each is in the first place.
-pub(super) fn first_places(candidates: &[Name], ballots: &[Ballot]) -> Counted {
+pub(super) fn first_places(candidates: &[Name], ballots: &[Ballot]) -> PointsByName {
     firsts(candidates, ballots, |_| 1)
 }
 
 /// How much weight stands behind each as the first.
-pub(super) fn weights(candidates: &[Name], ballots: &[Ballot]) -> Counted {
+pub(super) fn weights(candidates: &[Name], ballots: &[Ballot]) -> PointsByName {
     firsts(candidates, ballots, |ballot| ballot.weight)
 }
 
-fn firsts(candidates: &[Name], ballots: &[Ballot], worth: impl Fn(&Ballot) -> u64) -> Counted {
-    let mut counted: Counted = candidates.iter().map(|name| (name.clone(), Points { points: 0, of: 1 })).collect();
+fn firsts(candidates: &[Name], ballots: &[Ballot], worth: impl Fn(&Ballot) -> u64) -> PointsByName {
+    let mut counted: PointsByName = candidates.iter().map(|name| (name.clone(), Points { points: 0, of: 1 })).collect();
     for ballot in ballots {
         if let Some(has) = ballot.ranking.first().and_then(|first| counted.get_mut(first)) {
             has.points = has.points.saturating_add(worth(ballot));
@@ -29,8 +29,8 @@ fn firsts(candidates: &[Name], ballots: &[Ballot], worth: impl Fn(&Ballot) -> u6
 
 /// Borda's points, doubled so that the mean of two places is a whole number, and by how many
 /// judges.
-pub(super) fn places(candidates: &[Name], ballots: &[Ballot]) -> Counted {
-    let mut counted: Counted = candidates.iter().map(|name| (name.clone(), Points::default())).collect();
+pub(super) fn places(candidates: &[Name], ballots: &[Ballot]) -> PointsByName {
+    let mut counted: PointsByName = candidates.iter().map(|name| (name.clone(), Points::default())).collect();
     for ballot in ballots {
         let judged: Vec<&Name> = judged(candidates, ballot).collect();
         let left_out = judged.len() - ballot.ranking.len();

@@ -34,11 +34,11 @@ fn candidates(ballots: &[Ballot]) -> Vec<Name> {
     all
 }
 
-fn rules(method: Method) -> Rules {
-    Rules { method, fallback: Fallback::Schulze, tie_break: None, minimum_votes: 1 }
+fn rules(method: VotingMethod) -> VotingRules {
+    VotingRules { method, fallback: Fallback::Schulze, tie_break: None, minimum_votes: 1 }
 }
 
-fn held(ballots: &[Ballot], rules: Rules) -> Elected {
+fn held(ballots: &[Ballot], rules: VotingRules) -> Elected {
     elect(&candidates(ballots), ballots, rules).unwrap()
 }
 
@@ -64,12 +64,12 @@ fn known_elections_come_to_what_is_known() {
         ("1 AB, 1 BA", "tie", "tie", "", "tie", "tie"),
     ] {
         let ballots = ballots(text);
-        assert_eq!(said(&held(&ballots, rules(Method::Plurality))), plurality, "{text}");
-        assert_eq!(said(&held(&ballots, rules(Method::Borda))), borda, "{text}");
+        assert_eq!(said(&held(&ballots, rules(VotingMethod::Plurality))), plurality, "{text}");
+        assert_eq!(said(&held(&ballots, rules(VotingMethod::Borda))), borda, "{text}");
         let pairwise = Pairwise::of(&candidates(&ballots), &ballots);
         assert_eq!(pairwise.winner().map_or_else(String::new, |name| name.to_string()), condorcet, "{text}");
         for (fallback, expected) in [(Fallback::Schulze, schulze), (Fallback::RankedPairs, ranked_pairs)] {
-            let elected = held(&ballots, Rules { fallback, ..rules(Method::Condorcet) });
+            let elected = held(&ballots, VotingRules { fallback, ..rules(VotingMethod::Condorcet) });
             assert_eq!(said(&elected), expected, "{text} by {fallback}");
             assert_eq!(elected.fallback.is_some(), condorcet.is_empty(), "{text}");
         }
@@ -78,7 +78,7 @@ fn known_elections_come_to_what_is_known() {
 
 #[test]
 fn points_are_what_is_known() {
-    let elected = held(&ballots("42 MNCK, 26 NCKM, 15 CKNM, 17 KCNM"), rules(Method::Borda));
+    let elected = held(&ballots("42 MNCK, 26 NCKM, 15 CKNM, 17 KCNM"), rules(VotingMethod::Borda));
     let points: Vec<(String, u64)> =
         elected.points.iter().map(|(name, has)| (name.to_string(), has.points / 2)).collect();
     let expected = [("C", 173), ("K", 107), ("M", 126), ("N", 194)].map(|(name, points)| (name.to_owned(), points));
@@ -87,34 +87,34 @@ fn points_are_what_is_known() {
 
 #[test]
 fn a_condorcet_tie_is_no_cycle() {
-    let fallback_of = |text: &str| held(&ballots(text), rules(Method::Condorcet)).fallback_reason;
-    assert_eq!(fallback_of("1 ABC, 1 BCA, 1 CAB"), Some(Reason::CondorcetCycle));
-    assert_eq!(fallback_of("1 AB, 1 BA"), Some(Reason::CondorcetTie));
+    let fallback_of = |text: &str| held(&ballots(text), rules(VotingMethod::Condorcet)).fallback_reason;
+    assert_eq!(fallback_of("1 ABC, 1 BCA, 1 CAB"), Some(VotingReason::CondorcetCycle));
+    assert_eq!(fallback_of("1 AB, 1 BA"), Some(VotingReason::CondorcetTie));
     assert_eq!(fallback_of("2 AB, 1 BA"), None);
 }
 
 #[test]
 fn no_votes_are_no_decision_and_never_unanimous() {
     let all = [name("A"), name("B")];
-    for method in Method::ALL {
+    for method in VotingMethod::ALL {
         let nobody = elect(&all, &[], rules(*method)).unwrap();
-        assert_eq!((nobody.winner, nobody.undecided), (None, Some(Reason::NoVotes)), "{method}");
+        assert_eq!((nobody.winner, nobody.undecided), (None, Some(VotingReason::NoVotes)), "{method}");
         let blank = elect(&all, &[ballot("v", "")], rules(*method)).unwrap();
-        assert_eq!((blank.winner, blank.undecided), (None, Some(Reason::NoVotes)), "{method}");
-        let few = elect(&all, &[ballot("v", "A")], Rules { minimum_votes: 2, ..rules(*method) }).unwrap();
-        assert_eq!((few.winner, few.undecided), (None, Some(Reason::TooFewVotes)), "{method}");
+        assert_eq!((blank.winner, blank.undecided), (None, Some(VotingReason::NoVotes)), "{method}");
+        let few = elect(&all, &[ballot("v", "A")], VotingRules { minimum_votes: 2, ..rules(*method) }).unwrap();
+        assert_eq!((few.winner, few.undecided), (None, Some(VotingReason::TooFewVotes)), "{method}");
     }
 }
 
 #[test]
 fn a_majority_is_more_than_half_and_unanimous_is_all() {
     let say = |text: &str, method| said(&held(&ballots(text), rules(method)));
-    assert_eq!(say("2 AB, 1 BA", Method::Majority), "A");
-    assert_eq!(say("2 AB, 2 BA", Method::Majority), "no_majority");
-    assert_eq!(say("2 AB, 1 BA, 1 CA", Method::Majority), "no_majority");
-    assert_eq!(say("3 AB", Method::Unanimous), "A");
-    assert_eq!(say("3 AB, 1 BA", Method::Unanimous), "not_unanimous");
-    assert_eq!(say("1 AB", Method::Unanimous), "A", "one alone agrees");
+    assert_eq!(say("2 AB, 1 BA", VotingMethod::Majority), "A");
+    assert_eq!(say("2 AB, 2 BA", VotingMethod::Majority), "no_majority");
+    assert_eq!(say("2 AB, 1 BA, 1 CA", VotingMethod::Majority), "no_majority");
+    assert_eq!(say("3 AB", VotingMethod::Unanimous), "A");
+    assert_eq!(say("3 AB, 1 BA", VotingMethod::Unanimous), "not_unanimous");
+    assert_eq!(say("1 AB", VotingMethod::Unanimous), "A", "one alone agrees");
 }
 
 #[test]
@@ -133,42 +133,42 @@ fn first_choices_are_of_ballots_that_are_counted() {
 fn a_weight_counts_as_so_many_ballots() {
     let mut weighted = vec![ballot("x", "AB"), ballot("y", "BA"), ballot("z", "BA")];
     weighted[0].weight = 3;
-    assert_eq!(said(&held(&weighted, rules(Method::Weighted))), "A");
+    assert_eq!(said(&held(&weighted, rules(VotingMethod::Weighted))), "A");
     weighted[0].weight = 2;
-    assert_eq!(said(&held(&weighted, rules(Method::Weighted))), "tie");
+    assert_eq!(said(&held(&weighted, rules(VotingMethod::Weighted))), "tie");
     weighted.iter_mut().for_each(|ballot| ballot.weight = 0);
-    assert_eq!(said(&held(&weighted, rules(Method::Weighted))), "no_votes");
+    assert_eq!(said(&held(&weighted, rules(VotingMethod::Weighted))), "no_votes");
     // What differs by a hundredth does not differ.
     (weighted[0].weight, weighted[1].weight) = (1_000, 990);
-    assert_eq!(said(&held(&weighted, rules(Method::Weighted))), "tie");
+    assert_eq!(said(&held(&weighted, rules(VotingMethod::Weighted))), "tie");
     weighted[1].weight = 989;
-    assert_eq!(said(&held(&weighted, rules(Method::Weighted))), "A");
+    assert_eq!(said(&held(&weighted, rules(VotingMethod::Weighted))), "A");
 }
 
 #[test]
 fn nobody_elects_themselves_where_there_are_three() {
     let all = ["A", "B", "C"].map(name);
     let selfish = [ballot("A", "ABC"), ballot("B", "BAC"), ballot("C", "CAB")];
-    let elected = elect(&all, &selfish, rules(Method::Plurality)).unwrap();
+    let elected = elect(&all, &selfish, rules(VotingMethod::Plurality)).unwrap();
     assert_eq!((said(&elected), elected.points[&name("A")].points), ("A".to_owned(), 2));
     // Each was judged by two: whoever has fewer judges has no fewer points for it.
     let partly = [ballot("A", "BC"), ballot("v", "ABC")];
-    let points = elect(&all, &partly, rules(Method::Borda)).unwrap().points;
+    let points = elect(&all, &partly, rules(VotingMethod::Borda)).unwrap().points;
     assert_eq!(points[&name("A")], Points { points: 4, of: 1 });
     assert_eq!(points[&name("B")], Points { points: 4, of: 2 });
     // Two endorse or reject, and may each be for their own.
-    let two = elect(&all[..2], &[ballot("A", "A"), ballot("B", "A")], rules(Method::Unanimous)).unwrap();
+    let two = elect(&all[..2], &[ballot("A", "A"), ballot("B", "A")], rules(VotingMethod::Unanimous)).unwrap();
     assert_eq!(said(&two), "A");
 }
 
 #[test]
 fn a_ballot_that_cannot_be_counted_is_refused() {
     let all = ["A", "B"].map(name);
-    let refused = |ballots: &[Ballot]| elect(&all, ballots, rules(Method::Borda)).unwrap_err().to_string();
+    let refused = |ballots: &[Ballot]| elect(&all, ballots, rules(VotingMethod::Borda)).unwrap_err().to_string();
     assert_eq!(refused(&[ballot("v", "AA")]), "v's ballot names A twice");
     assert_eq!(refused(&[ballot("v", "AX")]), "v's ballot names X, who is no candidate");
     assert_eq!(refused(&[ballot("v", "A"), ballot("v", "B")]), "there are two ballots of v");
-    let twice = elect(&[name("A"), name("A")], &[], rules(Method::Borda)).unwrap_err();
+    let twice = elect(&[name("A"), name("A")], &[], rules(VotingMethod::Borda)).unwrap_err();
     assert_eq!(twice.to_string(), "A stands twice");
 }
 
@@ -176,7 +176,7 @@ fn a_ballot_that_cannot_be_counted_is_refused() {
 fn a_tie_is_broken_by_a_rule_that_is_recorded_or_stays_one() {
     let mut tied = vec![ballot("v", "AB"), ballot("w", "BA")];
     let broken = |ballots: &[Ballot], rule| {
-        let elected = held(ballots, Rules { tie_break: Some(rule), ..rules(Method::Plurality) });
+        let elected = held(ballots, VotingRules { tie_break: Some(rule), ..rules(VotingMethod::Plurality) });
         (said(&elected), elected.tie_break, elected.first.len())
     };
     for rule in TieBreak::ALL {
@@ -188,8 +188,8 @@ fn a_tie_is_broken_by_a_rule_that_is_recorded_or_stays_one() {
     tied[0].score = Score::tenths(90).unwrap();
     assert_eq!(broken(&tied, TieBreak::LeaderVote), ("A".to_owned(), Some(TieBreak::LeaderVote), 2));
     let places = ballots("2 ABC, 1 ACB, 2 BCA");
-    assert_eq!(said(&held(&places, rules(Method::Borda))), "tie");
-    let by_votes = held(&places, Rules { tie_break: Some(TieBreak::MostVotes), ..rules(Method::Borda) });
+    assert_eq!(said(&held(&places, rules(VotingMethod::Borda))), "tie");
+    let by_votes = held(&places, VotingRules { tie_break: Some(TieBreak::MostVotes), ..rules(VotingMethod::Borda) });
     assert_eq!(
         (said(&by_votes), by_votes.tie_break, by_votes.first.len()),
         ("A".to_owned(), Some(TieBreak::MostVotes), 2)
@@ -198,7 +198,7 @@ fn a_tie_is_broken_by_a_rule_that_is_recorded_or_stays_one() {
 
 #[test]
 fn the_seed_chooses_by_the_number_of_voters() {
-    let chosen: Vec<&str> = (1..=7).map(|voters| Method::for_voters(voters).word()).collect();
+    let chosen: Vec<&str> = (1..=7).map(|voters| VotingMethod::for_voters(voters).word()).collect();
     assert_eq!(chosen, ["unanimous", "unanimous", "weighted", "weighted", "weighted", "borda", "borda"]);
 }
 
@@ -314,7 +314,7 @@ proptest! {
     #[test]
     fn every_method_does_what_its_definition_says((all, ballots) in elections(), rotation in 0usize..9) {
         let run = |rules| elect(&all, &ballots, rules).unwrap();
-        let borda = run(rules(Method::Borda));
+        let borda = run(rules(VotingMethod::Borda));
         for one in &all {
             prop_assert_eq!(borda.points[one].points, definitions::borda(&all, &ballots, one));
         }
@@ -345,12 +345,12 @@ proptest! {
         ballots.iter().for_each(|ballot| *firsts.entry(&ballot.ranking[0]).or_default() += 1);
         let most = firsts.values().max().copied().unwrap();
         let expected: Vec<Name> = firsts.iter().filter(|(_, count)| **count == most).map(|(name, _)| (*name).clone()).collect();
-        prop_assert_eq!(run(rules(Method::Plurality)).first, expected);
+        prop_assert_eq!(run(rules(VotingMethod::Plurality)).first, expected);
 
         // Neither the order of ballots nor that of candidates changes anything.
-        for method in Method::ALL {
+        for method in VotingMethod::ALL {
             for fallback in Fallback::ALL {
-                let rules = Rules { fallback: *fallback, tie_break: Some(TieBreak::MostVotes), ..rules(*method) };
+                let rules = VotingRules { fallback: *fallback, tie_break: Some(TieBreak::MostVotes), ..rules(*method) };
                 let (mut other, mut turned) = (ballots.clone(), all.clone());
                 other.rotate_left(rotation % ballots.len());
                 turned.reverse();
@@ -373,7 +373,7 @@ fn whoever_was_not_shown_an_answer_does_not_rank_it_last() {
     let candidates = ["a", "b", "c"].map(name).to_vec();
     let mut ballots = vec![ballot("v1", "ab"), ballot("v2", "bc"), ballot("v3", "cb")];
     let borda = |ballots: &[Ballot]| {
-        let elected = elect(&candidates, ballots, rules(Method::Borda)).unwrap();
+        let elected = elect(&candidates, ballots, rules(VotingMethod::Borda)).unwrap();
         elected.points.into_iter().map(|(name, has)| format!("{name} {}/{}", has.points, has.of)).collect::<Vec<_>>()
     };
     assert_eq!(borda(&ballots), ["a 4/3", "b 8/3", "c 6/3"]);

@@ -8,11 +8,11 @@ use folkmoot_core::{
     debate::{
         Estimate, TaskPlan,
         consensus::{Consensus, Contribution, same_answer},
-        findings::{Attack, Finding, Report, risk, test_digest},
+        findings::{Attack, Finding, RedTeamReport, risk, test_digest},
     },
     gate::{Gate, GateEvent},
     halt::{Halt, HaltEvent},
-    journal::Key,
+    journal::EntryKey,
     question::{Question, QuestionEvent},
     run::{Run, RunEvent},
     text,
@@ -45,7 +45,7 @@ fn ids_digests_and_keys_come_back_as_they_were_or_are_refused() {
         comes_back::<WorkflowName>(text);
         comes_back::<Digest>(text);
         let _ = Digest::from_hex(text);
-        if let Ok(key) = text.parse::<Key>() {
+        if let Ok(key) = text.parse::<EntryKey>() {
             assert_eq!(key.as_str(), text);
         }
         assert!(text::shortened(text, 20).len() <= 60);
@@ -92,7 +92,7 @@ fn what_models_write_in_a_debate_is_read_or_refused() {
             assert_eq!(serde_json::from_str::<TaskPlan>(&written).ok(), Some(plan), "{text}");
         }
         if let Ok(findings) = serde_json::from_str::<Vec<Finding>>(text) {
-            let _ = (risk(&findings), Attack::of(&findings, vec![Report::Found(findings.clone())]));
+            let _ = (risk(&findings), Attack::of(&findings, vec![RedTeamReport::Found(findings.clone())]));
         }
         let _ = (Estimate::of(text, Some(text), &[text]), test_digest(text));
         let answer = Contribution::Answer { text, confidence: None };

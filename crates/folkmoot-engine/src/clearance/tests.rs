@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use folkmoot_core::{Hold, HoldId, Name, Scope, SessionId, Timestamp, clearance::Reason};
+use folkmoot_core::{Hold, HoldId, Name, Scope, SessionId, Timestamp, clearance::ReleaseReason};
 use shuttle::{future::block_on, thread};
 
-use super::{Clearance, Ended, Registered};
+use super::{ClearanceTracker, ClearanceWaitEnd, Registered};
 use crate::lock::shuttled::{in_any_order, switch};
 
 #[test]
@@ -20,7 +20,7 @@ fn no_order_of_events_keeps_a_waiter_that_nothing_covers() {
                     Registered::Denied(_) => panic!("nobody denied anything"),
                     Registered::Waiting(waiting, _registration) => {
                         let ended = block_on(waiting).expect("a waiter is released before it is forgotten");
-                        assert!(matches!(ended, Ended::Clear), "{ended:?}");
+                        assert!(matches!(ended, ClearanceWaitEnd::Clear), "{ended:?}");
                     }
                 }
                 // It may be covered again by now.
@@ -44,7 +44,7 @@ fn whoever_looks_before_registering_is_kept_in_some_order() {
             // What it knows is old by now, and it registers on what it knew.
             let (released, waiting) = tokio::sync::oneshot::channel();
             let mut known = crate::lock::write(&clearance.known);
-            let waiter = super::Waiting {
+            let waiter = super::ClearanceWaiter {
                 agent: agent.clone(),
                 session: Some(session.clone()),
                 gone: Vec::new(),
@@ -60,18 +60,18 @@ fn whoever_looks_before_registering_is_kept_in_some_order() {
 
 /// An agent is held by a question of its own and, for a while, by a halt of its session. Two wait
 /// for it to be clear.
-fn play(wait: fn(&Clearance, &Name, &SessionId)) {
+fn play(wait: fn(&ClearanceTracker, &Name, &SessionId)) {
     let (agent, session): (Name, SessionId) = ("a1".parse().expect("a name"), "s1".parse().expect("an id"));
     let question = hold(HoldId::Question("q1".parse().expect("an id")), Scope::Agent, &agent, &session);
     let halt = hold(HoldId::Halt("h1".parse().expect("an id")), Scope::Session, &agent, &session);
-    let clearance = Arc::new(Clearance::new(0, vec![question.clone()], Timestamp::from_micros(0)));
+    let clearance = Arc::new(ClearanceTracker::new(0, vec![question.clone()], Timestamp::from_micros(0)));
     let end = |reason| Some((reason, None, String::new()));
     let (one, other) = (clearance.clone(), clearance.clone());
     let mut tasks = vec![
-        thread::spawn(move || one.change(&question.id, |_| None, end(Reason::Answered))),
+        thread::spawn(move || one.change(&question.id, |_| None, end(ReleaseReason::Answered))),
         thread::spawn(move || {
             other.change(&halt.id.clone(), |_| Some(halt.clone()), None);
-            other.change(&halt.id, |_| None, end(Reason::Lifted));
+            other.change(&halt.id, |_| None, end(ReleaseReason::Lifted));
         }),
     ];
     for _ in 0..2 {

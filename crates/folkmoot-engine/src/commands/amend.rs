@@ -3,7 +3,7 @@
 use folkmoot_core::{Action, Gate, gate::Amendment};
 use folkmoot_store::Error;
 
-use super::NewArtifact;
+use super::ArtifactInput;
 use crate::{Caller, Engine};
 
 impl Engine {
@@ -12,9 +12,9 @@ impl Engine {
         &self,
         caller: Caller,
         mut amendment: Amendment,
-        artifacts: Option<Vec<NewArtifact>>,
+        artifacts: Option<Vec<ArtifactInput>>,
     ) -> Result<Gate, Error> {
-        let references = |artifacts: &Vec<NewArtifact>| artifacts.iter().map(NewArtifact::reference).collect();
+        let references = |artifacts: &Vec<ArtifactInput>| artifacts.iter().map(ArtifactInput::reference).collect();
         amendment.artifacts = artifacts.as_ref().map(references);
         let contents = artifacts.into_iter().flatten().map(|artifact| artifact.content).collect();
         self.execute_on_gate(caller, Action::Amend { amendment, policy: self.0.policy.clone(), contents }).await

@@ -3,16 +3,16 @@
 use folkmoot_core::{Action, Gate, GateId, Outcome, gate::Opening};
 use folkmoot_store::Error;
 
-use super::NewArtifact;
+use super::ArtifactInput;
 use crate::{Caller, Engine};
 
 /// What is asked, with its content.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct OpenRequest {
     /// All but the artifacts, which opening fills in. [`Engine::new_gate_id`] makes the id.
     pub opening: Opening,
     /// What the reviewer can look at.
-    pub artifacts: Vec<NewArtifact>,
+    pub artifacts: Vec<ArtifactInput>,
 }
 
 /// A gate that now stands.
@@ -31,9 +31,9 @@ impl Engine {
     }
 
     /// Opens a gate.
-    pub async fn open(&self, caller: Caller, request: Request) -> Result<Opened, Error> {
-        let Request { mut opening, artifacts } = request;
-        opening.artifacts = artifacts.iter().map(NewArtifact::reference).collect();
+    pub async fn open(&self, caller: Caller, request: OpenRequest) -> Result<Opened, Error> {
+        let OpenRequest { mut opening, artifacts } = request;
+        opening.artifacts = artifacts.iter().map(ArtifactInput::reference).collect();
         let summary = opening.summary.clone();
         let contents = artifacts.into_iter().map(|artifact| artifact.content).collect();
         let action = Action::Open { opening: Box::new(opening), policy: self.0.policy.clone(), contents };

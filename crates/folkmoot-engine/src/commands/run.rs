@@ -3,8 +3,8 @@
 
 use folkmoot_core::{
     Action, Outcome, Refusal, Run, RunId,
-    journal::{Entry, EntryState, Fence, Key, NewEntry, Recording, Write},
-    run::{BadWorkflowName, Conclusion, Limits, Starting},
+    journal::{Entry, EntryKey, EntryState, Fence, NewEntry, Recording, Write},
+    run::{BadWorkflowName, Conclusion, RunLimits, Starting},
 };
 use folkmoot_store::{Error, GateQuery, JournalQuery, Store};
 use serde::Serialize;
@@ -16,7 +16,7 @@ const GATES_LOOKED_AT: u32 = 500;
 
 /// A line of a journal that somebody else's agent wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedEntry {
     /// As it is.
     pub entry: Entry,
     /// Whether this call wrote it; otherwise it stood before. Of two that begin the same step only
@@ -46,7 +46,7 @@ impl Engine {
             title: String::new(),
             session_id: None,
             input: Some(input),
-            limits: Limits::default(),
+            limits: RunLimits::default(),
         };
         self.start_run(caller.into(), starting).await
     }
@@ -92,7 +92,7 @@ impl Engine {
         run: RunId,
         entry: NewEntry,
         write: Write,
-    ) -> Result<Recorded, Error> {
+    ) -> Result<RecordedEntry, Error> {
         let begins = matches!(write, Write::Begin);
         if begins || matches!(write, Write::Done(_)) {
             self.must_be_cleared(&caller, &run, &entry, begins).await?;
@@ -107,10 +107,10 @@ impl Engine {
                 self.must_not_be_stopped(&run).await?;
                 let query = JournalQuery { run, after: None, limit: 1, key: Some(key), results: false };
                 let stands = self.0.store.journal(query).await?.pop().map_or(*first, |line| line.entry);
-                Ok(Recorded { is_new: stands.state == EntryState::Begun, entry: stands })
+                Ok(RecordedEntry { is_new: stands.state == EntryState::Begun, entry: stands })
             }
-            Outcome::Entry(entry) => Ok(Recorded { entry: *entry, is_new: true }),
-            Outcome::Stands(entry) => Ok(Recorded { entry: *entry, is_new: false }),
+            Outcome::Entry(entry) => Ok(RecordedEntry { entry: *entry, is_new: true }),
+            Outcome::Stands(entry) => Ok(RecordedEntry { entry: *entry, is_new: false }),
             other => Err(Error::Unreadable(format!("a step was expected, and this came: {other:?}"))),
         }
     }
@@ -141,7 +141,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn is_in_journal(&self, run: &RunId, key: &Key) -> Result<bool, Error> {
+    async fn is_in_journal(&self, run: &RunId, key: &EntryKey) -> Result<bool, Error> {
         let query = JournalQuery { run: run.clone(), after: None, limit: 1, key: Some(key.clone()), results: false };
         Ok(!self.0.store.journal(query).await?.is_empty())
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use folkmoot_core::{
     Action, Name, Outcome, Principal, Refusal, Role, TokenId,
-    token::{self, Kind, Minting, Token},
+    token::{self, Minting, Token, TokenKind},
 };
 use folkmoot_store::{Error, Store};
 
@@ -27,7 +27,7 @@ pub struct Minted {
 
 impl Engine {
     /// Makes a token with a secret that nobody can guess.
-    pub async fn mint(&self, caller: Caller, principal: Principal, kind: Kind) -> Result<Minted, Error> {
+    pub async fn mint(&self, caller: Caller, principal: Principal, kind: TokenKind) -> Result<Minted, Error> {
         let secret = self.new_secret();
         let minting = Minting { id: self.new_token_id(), principal, hash: credentials::hash(&secret), kind };
         let id = minting.id.clone();
@@ -68,7 +68,7 @@ impl Engine {
 
     /// Makes sure that `secret` is a token of `principal`, of this kind: for the first start, and
     /// for automation.
-    pub async fn ensure_token(&self, principal: Principal, kind: Kind, secret: &str) -> Result<(), Error> {
+    pub async fn ensure_token(&self, principal: Principal, kind: TokenKind, secret: &str) -> Result<(), Error> {
         if let Some(token) = self.token_of(secret).await? {
             // Another node may have made it since this one has looked.
             if token.revoked_at.is_none() && token.principal == principal && token.kind == kind {
@@ -114,7 +114,7 @@ impl Engine {
             );
             return Err(Refusal::invalid("token", problem).into());
         }
-        self.ensure_token(principal, Kind::Minted, secret).await
+        self.ensure_token(principal, TokenKind::Minted, secret).await
     }
 
     /// Somebody whose deciding token is kept under a passphrase, if there is anybody.

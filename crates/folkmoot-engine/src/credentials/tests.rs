@@ -7,11 +7,11 @@ use std::sync::{
 
 use folkmoot_core::{
     Principal, Role, Timestamp,
-    token::{Kind, Token},
+    token::{Token, TokenKind},
 };
 use shuttle::thread;
 
-use super::{Credentials, Known};
+use super::{CredentialState, Credentials};
 use crate::lock::{
     lock,
     shuttled::{in_any_order, switch},
@@ -25,7 +25,14 @@ fn token(id: &str) -> Token {
     let name: folkmoot_core::Name = "bob".parse().unwrap();
     let principal = Principal::new(name.clone(), Role::Reviewer);
     let created_at = Timestamp::from_micros(0);
-    Token { id: id.parse().unwrap(), principal, created_at, created_by: name, kind: Kind::Minted, revoked_at: None }
+    Token {
+        id: id.parse().unwrap(),
+        principal,
+        created_at,
+        created_by: name,
+        kind: TokenKind::Minted,
+        revoked_at: None,
+    }
 }
 
 /// All tokens, as they were read, with the hashes of their secrets.
@@ -88,6 +95,6 @@ fn replacing_what_is_known_revives_a_token_in_some_order() {
         let fresh = Credentials::default();
         fresh.learn(read);
         let fresh = std::mem::take(&mut *write(&fresh.known));
-        *write(&credentials.known) = Known { ..fresh };
+        *write(&credentials.known) = CredentialState { ..fresh };
     });
 }

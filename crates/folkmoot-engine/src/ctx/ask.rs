@@ -3,7 +3,7 @@
 use folkmoot_core::{
     Action, Name, Question, QuestionId, Scope, Timeout,
     journal::{EntryKind, EntryState, Waits, Write},
-    question::{Asking, Closure, Priority, QuestionType, Status},
+    question::{Asking, Closure, Priority, QuestionStatus, QuestionType},
 };
 use folkmoot_store::Store;
 use serde::de::DeserializeOwned;
@@ -14,7 +14,7 @@ use crate::Failure;
 
 /// What a workflow asks people. What is not said comes from the configured policy.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct QuestionSpec {
     question_type: QuestionType,
     text: String,
     options: Vec<String>,
@@ -25,7 +25,7 @@ pub struct Ask {
     agent: Option<Name>,
 }
 
-impl Ask {
+impl QuestionSpec {
     /// A question of this type, which says what it halts meanwhile.
     pub fn new(question_type: QuestionType, text: impl Into<String>) -> Self {
         Self {
@@ -85,16 +85,16 @@ impl Ask {
 
 /// What became of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct QuestionOutcome {
     /// How it was closed, by whom, when and why.
     pub closure: Closure,
 }
 
-impl Answer {
+impl QuestionOutcome {
     /// Whether somebody answered, or a timeout applied the default; not where it was denied,
     /// skipped or cancelled.
     pub fn is_given(&self) -> bool {
-        self.closure.status != Status::Denied && self.closure.answer.is_some()
+        self.closure.status != QuestionStatus::Denied && self.closure.answer.is_some()
     }
 
     /// The answer, as what the workflow expects.
@@ -109,7 +109,7 @@ impl Answer {
 
 impl Ctx {
     /// Asks, and waits until it is answered, denied, skipped, cancelled, or its time is over.
-    pub async fn ask(&self, key: impl AsRef<str>, ask: Ask) -> Result<Answer, Failure> {
+    pub async fn ask(&self, key: impl AsRef<str>, ask: QuestionSpec) -> Result<QuestionOutcome, Failure> {
         let input = digest_of(&(ask.question_type, &ask.text, &ask.options));
         let (call, known) = self.call(EntryKind::Question, key.as_ref(), input).await;
         let engine = &self.pass.engine;
@@ -130,7 +130,7 @@ impl Ctx {
         }
     }
 
-    fn asking(&self, ask: &Ask) -> Asking {
+    fn asking(&self, ask: &QuestionSpec) -> Asking {
         let run = &self.pass.run;
         Asking {
             id: self.pass.engine.new_question_id(),
@@ -147,7 +147,7 @@ impl Ctx {
         }
     }
 
-    async fn answer(&self, id: &QuestionId) -> Result<Answer, Failure> {
+    async fn answer(&self, id: &QuestionId) -> Result<QuestionOutcome, Failure> {
         let question: Question = self
             .until(id.as_str(), |engine| {
                 let id = id.clone();
@@ -158,7 +158,7 @@ impl Ctx {
             })
             .await;
         let mut closure = question.closure().expect("it was waited for until it had one").clone();
-        if closure.status == Status::Denied && closure.fetched_at.is_none() {
+        if closure.status == QuestionStatus::Denied && closure.fetched_at.is_none() {
             // It has been heard: it does not hold the asker any more.
             let _busy = self.pass.busy();
             let fetched = self.pass.persist(Action::Fetch { question: id.clone(), reason: String::new() }).await;
@@ -166,6 +166,6 @@ impl Ctx {
         }
         // The first pass has not fetched it yet, and the answer is the same in every one.
         closure.fetched_at = None;
-        Ok(Answer { closure })
+        Ok(QuestionOutcome { closure })
     }
 }

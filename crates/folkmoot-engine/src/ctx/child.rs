@@ -3,7 +3,7 @@
 use folkmoot_core::{
     RunId, WorkflowName,
     journal::{EntryKind, EntryState, Waits, Write},
-    run::{self, Outcome, Starting},
+    run::{self, RunOutcome, Starting},
 };
 use folkmoot_store::Store;
 use serde::{Serialize, de::DeserializeOwned};
@@ -58,10 +58,10 @@ impl Ctx {
             .await;
         let ending = child.ending().expect("it was waited for until it had one");
         let output = match (ending.outcome, ending.output) {
-            (Outcome::Completed, Some(output)) => self.text_of(output).await,
-            (Outcome::Completed, None) => Some("null".to_owned()),
-            (Outcome::Failed, _) => return Err(Failure::new(&ending.code, &ending.reason)),
-            (Outcome::Cancelled, _) => {
+            (RunOutcome::Completed, Some(output)) => self.text_of(output).await,
+            (RunOutcome::Completed, None) => Some("null".to_owned()),
+            (RunOutcome::Failed, _) => return Err(Failure::new(&ending.code, &ending.reason)),
+            (RunOutcome::Cancelled, _) => {
                 let message = format!("run {id} was cancelled by {}: {}", ending.by, ending.reason);
                 return Err(Failure::new("cancelled", message));
             }

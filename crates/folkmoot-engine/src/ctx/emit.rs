@@ -2,7 +2,7 @@
 
 use folkmoot_core::{
     Digest,
-    debate::record::Record,
+    debate::record::DebateRecord,
     journal::{EntryKind, EntryState, Write},
 };
 use serde::Serialize;
@@ -25,7 +25,7 @@ impl Ctx {
         key: impl AsRef<str>,
         kind: &str,
         payload: &impl Serialize,
-        records: Vec<Record>,
+        records: Vec<DebateRecord>,
     ) -> Result<(), Failure> {
         let (given, payload) = (canonical(payload), serde_json::to_string(payload)?);
         self.tell(key.as_ref(), digest_of(&(kind, given, &records)), kind, payload, records).await
@@ -37,7 +37,7 @@ impl Ctx {
         input: Option<Digest>,
         kind: &str,
         payload: String,
-        records: Vec<Record>,
+        records: Vec<DebateRecord>,
     ) -> Result<(), Failure> {
         let (call, known) = self.call(EntryKind::Event, key, input).await;
         match known.map(|line| line.entry.state) {

@@ -2,26 +2,26 @@
 
 use folkmoot_core::{
     Digest, GateId, Name, Phase, Timeout,
-    gate::{Choice, Decision, DecisionWord, Kind, Next, OnTimeout, Opening, Risk, SelfReview},
+    gate::{Choice, Decision, DecisionWord, GateKind, Next, OnTimeout, Opening, Risk, SelfReview},
     journal::{EntryKind, EntryState, Waits, Write},
 };
 use folkmoot_store::{GateView, Store};
 
 use super::{Ctx, digest_of, pass::Wait};
-use crate::{Engine, Error, Failure, NewArtifact};
+use crate::{ArtifactInput, Engine, Error, Failure};
 
 /// How many gates more are opened where a timeout means `retry`.
 const RETRIES: u32 = 3;
 
 /// What a workflow puts before people. What is not said comes from the configured policy.
 #[derive(Clone, Debug)]
-pub struct GateRequest {
+pub struct GateSpec {
     title: Option<String>,
     summary: String,
     phase: Option<String>,
-    kind: Kind,
+    kind: GateKind,
     risk: Risk,
-    artifacts: Vec<NewArtifact>,
+    artifacts: Vec<ArtifactInput>,
     allowed: Option<Vec<Choice>>,
     timeout: Option<Timeout>,
     on_timeout: Option<OnTimeout>,
@@ -34,14 +34,14 @@ pub struct GateRequest {
     alone: Option<String>,
 }
 
-impl GateRequest {
+impl GateSpec {
     /// Asks this, for a yes or a no.
     pub fn new(summary: impl Into<String>) -> Self {
         Self {
             title: None,
             summary: summary.into(),
             phase: None,
-            kind: Kind::Custom,
+            kind: GateKind::Custom,
             risk: Risk::Medium,
             artifacts: Vec::new(),
             allowed: None,
@@ -81,7 +81,7 @@ impl GateRequest {
 
     /// What sort of request it is.
     #[must_use]
-    pub fn kind(mut self, kind: Kind) -> Self {
+    pub fn kind(mut self, kind: GateKind) -> Self {
         self.kind = kind;
         self
     }
@@ -102,7 +102,7 @@ impl GateRequest {
         content: impl Into<Vec<u8>>,
     ) -> Self {
         let (name, media_type, content) = (name.into(), media_type.into(), content.into());
-        self.artifacts.push(NewArtifact { name, media_type, content });
+        self.artifacts.push(ArtifactInput { name, media_type, content });
         self
     }
 
@@ -175,7 +175,7 @@ impl GateRequest {
             phase,
             kind: self.kind,
             risk: self.risk,
-            artifacts: self.artifacts.iter().map(NewArtifact::reference).collect(),
+            artifacts: self.artifacts.iter().map(ArtifactInput::reference).collect(),
             allowed: self.allowed.clone(),
             timeout: self.timeout,
             on_timeout: self.on_timeout,
@@ -192,14 +192,14 @@ impl GateRequest {
 
 /// What people decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decided {
+pub struct GateOutcome {
     /// By whom, when, why, and about what.
     pub decision: Decision,
     /// The text that they wrote instead.
     pub edited: Option<String>,
 }
 
-impl Decided {
+impl GateOutcome {
     /// Whether the run may go on past the gate.
     pub fn may_proceed(&self) -> bool {
         self.decision.outcome == Next::Proceed
@@ -209,7 +209,7 @@ impl Decided {
 impl Ctx {
     /// Opens a gate and waits until it is decided. Where a timeout means `retry`, another is
     /// opened, at most three times.
-    pub async fn gate(&self, key: impl AsRef<str>, request: GateRequest) -> Result<Decided, Failure> {
+    pub async fn gate(&self, key: impl AsRef<str>, request: GateSpec) -> Result<GateOutcome, Failure> {
         let ordinal = self.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
         self.gate_at(key.as_ref(), ordinal, request).await
     }
@@ -218,12 +218,12 @@ impl Ctx {
     /// branch in it, and it has no place in the order of calls. Like every key it is used once in a
     /// pass, so branches that wait for it share this future; and what it asks must not depend on
     /// which of them came first.
-    pub async fn gate_of_run(&self, key: impl AsRef<str>, request: GateRequest) -> Result<Decided, Failure> {
+    pub async fn gate_of_run(&self, key: impl AsRef<str>, request: GateSpec) -> Result<GateOutcome, Failure> {
         let run = Self { branch: "".into(), ..self.clone() };
         run.gate_at(key.as_ref(), 0, request).await
     }
 
-    pub(super) async fn gate_at(&self, key: &str, ordinal: u32, request: GateRequest) -> Result<Decided, Failure> {
+    pub(super) async fn gate_at(&self, key: &str, ordinal: u32, request: GateSpec) -> Result<GateOutcome, Failure> {
         let mut decided = self.one_gate(key, ordinal, &request).await?;
         for retry in 1..=RETRIES {
             // An adjustment, too, means that the run comes back with another gate: but with another
@@ -237,7 +237,7 @@ impl Ctx {
         Ok(decided)
     }
 
-    async fn one_gate(&self, key: &str, ordinal: u32, request: &GateRequest) -> Result<Decided, Failure> {
+    async fn one_gate(&self, key: &str, ordinal: u32, request: &GateSpec) -> Result<GateOutcome, Failure> {
         let artifacts: Vec<_> = request.artifacts.iter().map(|a| (&a.name, &a.media_type, &a.content)).collect();
         let input = digest_of(&(&request.title, &request.summary, artifacts));
         let (call, known) = self.call_at(EntryKind::Gate, key, ordinal, input).await;
@@ -262,7 +262,7 @@ impl Ctx {
         }
     }
 
-    async fn decided(&self, id: &GateId) -> Result<Decided, Failure> {
+    async fn decided(&self, id: &GateId) -> Result<GateOutcome, Failure> {
         let view: GateView = self
             .until(id.as_str(), |engine| {
                 let id = id.clone();
@@ -279,7 +279,7 @@ impl Ctx {
             }
             None => None,
         };
-        Ok(Decided { decision, edited })
+        Ok(GateOutcome { decision, edited })
     }
 
     /// The text behind a digest, unless it was erased.

@@ -12,14 +12,14 @@ use std::{
 
 use folkmoot_core::{
     Action, Actor, Deadline, Name, Outcome, Refusal, Run, Timestamp,
-    journal::{Entry, EntryState, Fence, Key, NewEntry, Recording, StepError, Write},
+    journal::{Entry, EntryKey, EntryState, Fence, NewEntry, Recording, StepError, Write},
     run::{Conclusion, Outage},
 };
-use folkmoot_store::{Error, Line};
+use folkmoot_store::{Error, JournalLine};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::Call;
+use super::CtxCall;
 use crate::{Engine, Failure, lock::lock};
 
 /// How long after the database did not answer it is asked again.
@@ -35,14 +35,14 @@ const EMPTY_JOINS_MAX: u32 = 10_000;
 /// When a pass must be over, and when the poll began that is under way. Whoever watches over a
 /// worker's passes shares it.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct PassWatch {
     /// When the run has used up its time.
     pub(crate) ends_at: Timestamp,
     /// In microseconds; `i64::MIN` while the workflow is not polled.
     polled_since: AtomicI64,
 }
 
-impl Watch {
+impl PassWatch {
     pub(crate) fn until(ends_at: Timestamp) -> Arc<Self> {
         Arc::new(Self { ends_at, polled_since: AtomicI64::new(i64::MIN) })
     }
@@ -61,9 +61,9 @@ pub(crate) struct Pass {
     pub(crate) engine: Engine,
     pub(crate) run: Run,
     /// What earlier passes have recorded, and this one has not come to yet.
-    journal: Mutex<HashMap<Key, Line>>,
+    journal: Mutex<HashMap<EntryKey, JournalLine>>,
     /// The keys that this pass has used.
-    used: Mutex<HashSet<Key>>,
+    used: Mutex<HashSet<EntryKey>>,
     /// How many calls work or read just now. Only ever changed while the workflow is polled.
     busy: AtomicUsize,
     /// The thread that polls the workflow just now.
@@ -77,7 +77,7 @@ pub(crate) struct Pass {
     pub(crate) gone: CancellationToken,
     /// Nothing is executed and nothing written: only what is recorded answers.
     replays: bool,
-    watch: Arc<Watch>,
+    watch: Arc<PassWatch>,
     /// Goes up whenever something that the `Ctx` knows of begins, ends or is tried again.
     progress: AtomicU64,
     /// How many joins followed each other with no other call between them.
@@ -101,7 +101,7 @@ pub(crate) enum Wait {
 #[derive(Clone, Debug)]
 pub(crate) enum PassEnd {
     /// Somebody must look at it.
-    Stop { code: String, message: String, at: Option<Key> },
+    Stop { code: String, message: String, at: Option<EntryKey> },
     /// It has used up what it may.
     Fail(Conclusion),
 }
@@ -112,7 +112,7 @@ impl PassEnd {
     }
 
     /// The same, and which call it is about.
-    pub(crate) fn at(self, key: &Key) -> Self {
+    pub(crate) fn at(self, key: &EntryKey) -> Self {
         match self {
             PassEnd::Stop { code, message, .. } => PassEnd::Stop { code, message, at: Some(key.clone()) },
             PassEnd::Fail(conclusion) => PassEnd::Fail(conclusion),
@@ -125,7 +125,7 @@ impl PassEnd {
         PassEnd::Fail(Conclusion::Failed { code: "limit_exceeded".to_owned(), message })
     }
 
-    pub(crate) fn changed(run: &Run, key: &Key, differs: String) -> Self {
+    pub(crate) fn changed(run: &Run, key: &EntryKey, differs: String) -> Self {
         PassEnd::refused(&Refusal::Changed { run: run.start.id.clone(), key: key.clone(), differs }).at(key)
     }
 
@@ -145,12 +145,12 @@ impl Drop for Busy<'_> {
 }
 
 /// A branch that waits.
-pub(crate) struct Waiting<'a> {
+pub(crate) struct WaitingBranch<'a> {
     pass: &'a Pass,
     number: u64,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingBranch<'_> {
     fn drop(&mut self) {
         lock(&self.pass.waits).remove(&self.number);
         self.pass.progresses();
@@ -161,9 +161,9 @@ impl Pass {
     pub(crate) fn new(
         engine: Engine,
         run: Run,
-        journal: Vec<Line>,
+        journal: Vec<JournalLine>,
         gone: CancellationToken,
-        watch: Arc<Watch>,
+        watch: Arc<PassWatch>,
     ) -> Self {
         Self {
             engine,
@@ -185,8 +185,8 @@ impl Pass {
     }
 
     /// A pass that only looks.
-    pub(crate) fn replaying(engine: Engine, run: Run, journal: Vec<Line>, gone: CancellationToken) -> Self {
-        let watch = Watch::until(Timestamp::from_micros(i64::MAX));
+    pub(crate) fn replaying(engine: Engine, run: Run, journal: Vec<JournalLine>, gone: CancellationToken) -> Self {
+        let watch = PassWatch::until(Timestamp::from_micros(i64::MAX));
         Self { replays: true, ..Self::new(engine, run, journal, gone, watch) }
     }
 
@@ -222,7 +222,7 @@ impl Pass {
     }
 
     /// Never returns in a pass that only looks.
-    pub(super) async fn stop_if_replaying(&self, key: &Key) {
+    pub(super) async fn stop_if_replaying(&self, key: &EntryKey) {
         if self.replays {
             self.end(PassEnd::stop(NOT_RECORDED, format!("what {key} gave is not recorded")).at(key)).await
         }
@@ -328,11 +328,11 @@ impl Pass {
         Busy(self)
     }
 
-    pub(super) fn waiting(&self, wait: Wait) -> Waiting<'_> {
+    pub(super) fn waiting(&self, wait: Wait) -> WaitingBranch<'_> {
         let number = self.next_wait.fetch_add(1, Ordering::Relaxed);
         lock(&self.waits).insert(number, wait);
         self.progresses();
-        Waiting { pass: self, number }
+        WaitingBranch { pass: self, number }
     }
 
     /// Ends the pass. The workflow's function never hears of it: it is dropped where it is.
@@ -342,7 +342,7 @@ impl Pass {
     }
 
     /// `false` where this pass has used the key before.
-    pub(super) fn use_key(&self, key: &Key) -> bool {
+    pub(super) fn use_key(&self, key: &EntryKey) -> bool {
         self.progresses();
         lock(&self.used).insert(key.clone())
     }
@@ -354,7 +354,7 @@ impl Pass {
 
     /// What is recorded under this key, once: no pass uses a key twice, and what it was told need
     /// not stay in memory.
-    pub(super) fn recorded(&self, key: &Key) -> Option<Line> {
+    pub(super) fn recorded(&self, key: &EntryKey) -> Option<JournalLine> {
         lock(&self.journal).remove(key)
     }
 
@@ -364,7 +364,7 @@ impl Pass {
     /// again what it has done.
     pub(super) async fn record(
         &self,
-        call: &Call,
+        call: &CtxCall,
         agent: Option<&Name>,
         began_at: Timestamp,
         write: Write,
@@ -382,7 +382,7 @@ impl Pass {
     /// it.
     pub(super) async fn fail(
         &self,
-        call: &Call,
+        call: &CtxCall,
         agent: Option<&Name>,
         began_at: Timestamp,
         error: StepError,
@@ -396,7 +396,7 @@ impl Pass {
 
     async fn write(
         &self,
-        call: &Call,
+        call: &CtxCall,
         agent: Option<&Name>,
         began_at: Timestamp,
         write: Write,

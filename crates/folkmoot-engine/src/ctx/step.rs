@@ -4,16 +4,16 @@ use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, pin::Pin, sync::Arc
 
 use folkmoot_core::{
     Digest, Gate, Name, Timestamp,
-    gate::{Choice, DecisionWord, Kind, Risk},
+    gate::{Choice, DecisionWord, GateKind, Risk},
     journal::{Entry, EntryKind, EntryState, StepError, Write},
     run::Outage,
 };
-use folkmoot_store::Line;
+use folkmoot_store::JournalLine;
 use futures_util::FutureExt;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::oneshot;
 
-use super::{Call, Ctx, GateRequest, PassEnd, canonical, digest_of, pass::Wait};
+use super::{Ctx, CtxCall, GateSpec, PassEnd, canonical, digest_of, pass::Wait};
 use crate::{Failure, Hindrance, Timeout, host::guarded, step_limit::StepPermit};
 
 /// How long a step that does not say may take: a model that never answers must not hold its run for
@@ -179,14 +179,14 @@ where
         let Step { ctx, key, work, kind, input, agent, retry, timeout, on_uncertain, gives: _ } = self;
         let work = Arc::new(work);
         // The rest need not know what it gives, only that it is JSON.
-        let attempt = move || -> Attempt {
+        let attempt = move || -> AttemptFuture {
             let work = work.clone();
             Box::pin(async move {
                 let result = work().await?;
                 serde_json::to_string(&result).map_err(Failure::from)
             })
         };
-        let job = Job { ctx, key, kind, input, agent, retry, timeout, on_uncertain, attempt: Box::new(attempt) };
+        let job = StepJob { ctx, key, kind, input, agent, retry, timeout, on_uncertain, attempt: Box::new(attempt) };
         Box::pin(async move {
             let result = job.run().await?;
             let misfit = |error| Failure::new("invalid_result", format!("what is recorded does not fit: {error}"));
@@ -195,9 +195,9 @@ where
     }
 }
 
-type Attempt = Pin<Box<dyn Future<Output = Result<String, Failure>> + Send>>;
+type AttemptFuture = Pin<Box<dyn Future<Output = Result<String, Failure>> + Send>>;
 
-struct Job {
+struct StepJob {
     ctx: Ctx,
     key: String,
     kind: EntryKind,
@@ -206,11 +206,11 @@ struct Job {
     retry: Retry,
     timeout: Timeout,
     on_uncertain: OnUncertain,
-    attempt: Box<dyn Fn() -> Attempt + Send + Sync>,
+    attempt: Box<dyn Fn() -> AttemptFuture + Send + Sync>,
 }
 
 /// How an attempt ended.
-enum Ended {
+enum AttemptEnd {
     Done(String),
     Failed(Failure),
     /// Its time was over, and nobody knows what it did.
@@ -230,11 +230,11 @@ enum Uncertain {
     Failed(Failure),
 }
 
-impl Job {
+impl StepJob {
     async fn run(self) -> Result<String, Failure> {
         let (call, known) = self.ctx.call(self.kind, &self.key, self.input).await;
         let mut tried = 0;
-        if let Some(Line { entry, result }) = known {
+        if let Some(JournalLine { entry, result }) = known {
             tried = entry.attempts;
             match &entry.state {
                 EntryState::Done { .. } => return self.remembered(&entry, result),
@@ -263,20 +263,20 @@ impl Job {
             let ended = self.try_once(lease).await;
             drop(permit);
             let failure = match ended {
-                Ended::NotBegun => continue,
-                Ended::Done(result) => {
+                AttemptEnd::NotBegun => continue,
+                AttemptEnd::Done(result) => {
                     self.ctx.pass.record(&call, Some(&self.agent()), began_at, Write::Done(result.clone())).await?;
                     return Ok(result);
                 }
-                Ended::OutOfTime if self.kind == EntryKind::Once => {
+                AttemptEnd::OutOfTime if self.kind == EntryKind::Once => {
                     drop(in_flight);
                     match self.settle(&call, tried).await {
                         Some(settled) => return settled,
                         None => continue,
                     }
                 }
-                Ended::OutOfTime => Failure::new("timeout", "the step took longer than it may"),
-                Ended::Failed(failure) => failure,
+                AttemptEnd::OutOfTime => Failure::new("timeout", "the step took longer than it may"),
+                AttemptEnd::Failed(failure) => failure,
             };
             if let Some(hindrance) = &failure.hindrance {
                 let wait = self.hindered(&call, began_at, &failure, hindrance, tried).await?;
@@ -299,7 +299,7 @@ impl Job {
     /// wait for. Never returns where a person must look at it.
     async fn hindered(
         &self,
-        call: &Call,
+        call: &CtxCall,
         began_at: Timestamp,
         failure: &Failure,
         hindrance: &Hindrance,
@@ -341,7 +341,7 @@ impl Job {
 
     /// Waits for its turn and for clearance, and records the intent of a `once` step, with the
     /// lease under which that holds.
-    async fn begin(&self, call: &Call, tried: &mut u32) -> Result<(Timestamp, StepPermit, Option<u64>), Failure> {
+    async fn begin(&self, call: &CtxCall, tried: &mut u32) -> Result<(Timestamp, StepPermit, Option<u64>), Failure> {
         let (pass, agent) = (&self.ctx.pass, self.agent());
         let permit = loop {
             self.ctx.clearance(&agent).await;
@@ -378,7 +378,7 @@ impl Job {
 
     /// One attempt, as a task of its own: it goes on while other branches are polled, and ends with
     /// the pass. With a lease it begins only under that lease.
-    async fn try_once(&self, lease: Option<u64>) -> Ended {
+    async fn try_once(&self, lease: Option<u64>) -> AttemptEnd {
         let pass = &self.ctx.pass;
         let _busy = pass.busy();
         let gone = pass.gone.child_token();
@@ -398,12 +398,12 @@ impl Job {
             let taken_away = lease.is_some() && engine.lease() != lease;
             let ended = tokio::select! {
                 biased;
-                () = std::future::ready(()), if taken_away => Ended::NotBegun,
+                () = std::future::ready(()), if taken_away => AttemptEnd::NotBegun,
                 () = ends.cancelled() => return,
                 done = attempt => match done {
-                    Ok(Ok(result)) => Ended::Done(result),
-                    Ok(Err(failure)) => Ended::Failed(failure),
-                    Err(panic) => Ended::Failed(Failure::new("panicked", crate::worker::panic_text(panic.as_ref()))),
+                    Ok(Ok(result)) => AttemptEnd::Done(result),
+                    Ok(Err(failure)) => AttemptEnd::Failed(failure),
+                    Err(panic) => AttemptEnd::Failed(Failure::new("panicked", crate::worker::panic_text(panic.as_ref()))),
                 },
             };
             // Nobody listens where the pass has ended meanwhile, or its time was over.
@@ -427,13 +427,13 @@ impl Job {
                     _ = &mut told => {}
                     () = pass.engine.0.host.sleep(LET_GO) => {}
                 }
-                Ended::OutOfTime
+                AttemptEnd::OutOfTime
             }
         }
     }
 
     /// What a step of unknown fate comes to; `None` where it is to be done.
-    async fn settle(&self, call: &Call, tried: u32) -> Option<Result<String, Failure>> {
+    async fn settle(&self, call: &CtxCall, tried: u32) -> Option<Result<String, Failure>> {
         let fate = match self.on_uncertain {
             OnUncertain::Retry => Uncertain::Redo,
             OnUncertain::Fail => Uncertain::Failed(uncertain(&call.key, "and its policy is to fail then")),
@@ -454,7 +454,7 @@ impl Job {
     }
 
     /// Asks a person, as often as what they say cannot be used.
-    async fn ask(&self, call: &Call, tried: u32) -> Uncertain {
+    async fn ask(&self, call: &CtxCall, tried: u32) -> Uncertain {
         for asked in 1.. {
             let key = format!("{}?{tried}.{asked}", self.key);
             let decided = match self.ctx.gate_at(&key, 0, self.request(call, tried)).await {
@@ -476,10 +476,10 @@ impl Job {
         unreachable!("a gate is asked until it has an answer")
     }
 
-    fn request(&self, call: &Call, tried: u32) -> GateRequest {
+    fn request(&self, call: &CtxCall, tried: u32) -> GateSpec {
         let (key, run) = (&call.key, &self.ctx.pass.run.start);
         let workflow = run.workflow.as_ref().map_or("its workflow", |name| name.as_str());
-        GateRequest::new(format!(
+        GateSpec::new(format!(
             "Step {key} of run {} ({workflow}) was begun {tried} time(s), and nobody knows whether it was done: its node \
              ended, or its time was over, while it was in flight. It must not happen twice, so somebody has to look.\n\n\
              - approve: it was not done; do it now\n\
@@ -488,7 +488,7 @@ impl Job {
             run.id
         ))
         .title(format!("{WAS}{key}{DONE}"))
-        .kind(Kind::Proposal)
+        .kind(GateKind::Proposal)
         .risk(Risk::High)
         .allow([Choice::Approve, Choice::Reject, Choice::Adjust])
         .timeout(Timeout::Never)
@@ -522,7 +522,7 @@ pub(crate) fn step_asked_about(gate: &Gate) -> Option<&str> {
     gate.content.title.strip_prefix(WAS)?.strip_suffix(DONE)
 }
 
-fn uncertain(key: &folkmoot_core::journal::Key, why: &str) -> Failure {
+fn uncertain(key: &folkmoot_core::journal::EntryKey, why: &str) -> Failure {
     Failure::new("uncertain", format!("nobody knows whether step {key} was done, {why}"))
 }
 

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use super::{Served, share};
+use super::{SlotHistory, share};
 
 fn shared(under_way: &[(&str, usize)], due: &[&str]) -> Vec<usize> {
     let under_way: HashMap<String, usize> = under_way.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
@@ -9,7 +9,7 @@ fn shared(under_way: &[(&str, usize)], due: &[&str]) -> Vec<usize> {
 
 /// As [`shared`], where these were served before, one after another.
 fn share_after(before: &[&str], under_way: &HashMap<String, usize>, due: &[&str]) -> Vec<usize> {
-    let mut served = Served::default();
+    let mut served = SlotHistory::default();
     before.iter().for_each(|channel| served.note(channel));
     let due: Vec<String> = due.iter().map(ToString::to_string).collect();
     share(under_way, &served, &due)

@@ -48,10 +48,10 @@ pub(crate) fn switch() {
     }
 }
 
-/// A lock that is held.
-pub(crate) struct Held<G>(Option<G>);
+/// The guard of a lock, which lets another task run when it is dropped.
+pub(crate) struct ShuttledGuard<G>(Option<G>);
 
-impl<G> Held<G> {
+impl<G> ShuttledGuard<G> {
     pub(super) fn new(guard: G) -> Self {
         Self(Some(guard))
     }
@@ -68,7 +68,7 @@ impl<G> Held<G> {
     }
 }
 
-impl<G: Deref> Deref for Held<G> {
+impl<G: Deref> Deref for ShuttledGuard<G> {
     type Target = G::Target;
 
     fn deref(&self) -> &G::Target {
@@ -76,13 +76,13 @@ impl<G: Deref> Deref for Held<G> {
     }
 }
 
-impl<G: DerefMut> DerefMut for Held<G> {
+impl<G: DerefMut> DerefMut for ShuttledGuard<G> {
     fn deref_mut(&mut self) -> &mut G::Target {
         self.0.as_mut().expect("it is held until it is dropped")
     }
 }
 
-impl<G> Drop for Held<G> {
+impl<G> Drop for ShuttledGuard<G> {
     fn drop(&mut self) {
         self.0 = None;
         switch();

@@ -15,8 +15,8 @@ use folkmoot_core::Timestamp;
 use folkmoot_store::{Clock, ManualClock};
 use futures_util::task::{ArcWake, waker};
 
-use super::PATIENCE;
-use crate::{Host, Task, lock::lock};
+use super::SIMULATION_TIMEOUT;
+use crate::{Host, HostTask, lock::lock};
 
 /// When simulations begin, in microseconds after 1970 began.
 const BEGINNING: i64 = 1_800_000_000_000_000;
@@ -32,7 +32,7 @@ pub(super) struct World {
 
 #[derive(Default)]
 struct Tasks {
-    all: BTreeMap<u64, Option<Task>>,
+    all: BTreeMap<u64, Option<HostTask>>,
     ready: Vec<u64>,
     next: u64,
     /// Those who sleep, by the moment at which they wake.
@@ -102,7 +102,7 @@ impl World {
     }
 
     /// One of the tasks that can go on.
-    fn pick(&self) -> Option<(u64, Task)> {
+    fn pick(&self) -> Option<(u64, HostTask)> {
         loop {
             let draw = self.draw();
             let mut tasks = lock(&self.tasks);
@@ -117,7 +117,7 @@ impl World {
         }
     }
 
-    fn poll(self: &Arc<Self>, number: u64, mut task: Task) {
+    fn poll(self: &Arc<Self>, number: u64, mut task: HostTask) {
         let waker = waker(Arc::new(Ring { world: self.clone(), number }));
         let polled = task.as_mut().poll(&mut Context::from_waker(&waker));
         let mut tasks = lock(&self.tasks);
@@ -135,8 +135,8 @@ impl World {
         };
         let now = self.clock.now();
         assert!(
-            now < Timestamp::from_micros(BEGINNING).plus(PATIENCE),
-            "nothing came of it in {PATIENCE:?} (seed {})",
+            now < Timestamp::from_micros(BEGINNING).plus(SIMULATION_TIMEOUT),
+            "nothing came of it in {SIMULATION_TIMEOUT:?} (seed {})",
             self.seed
         );
         let span = u64::try_from(moment.as_micros() - now.as_micros()).unwrap_or(0);
@@ -156,7 +156,7 @@ impl World {
 }
 
 impl Host for Arc<World> {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: HostTask) {
         let mut tasks = lock(&self.tasks);
         let number = tasks.next;
         tasks.next += 1;
@@ -164,7 +164,7 @@ impl Host for Arc<World> {
         tasks.ready.push(number);
     }
 
-    fn sleep(&self, span: Duration) -> Task {
+    fn sleep(&self, span: Duration) -> HostTask {
         Box::pin(Sleep { world: self.clone(), until: self.clock.now().plus(span), place: None })
     }
 

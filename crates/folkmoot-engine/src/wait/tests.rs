@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use folkmoot_core::{
     Action, Actor, Command, Event, Gate, GateId, Head, Judgement, Loaded, Outcome, Principal, Role, Timestamp, chain,
-    gate::{Choice, Kind, Opening, Policy, Risk, Verdict},
+    gate::{Choice, GateKind, GatePolicy, Opening, Risk, Verdict},
     judge,
 };
 use folkmoot_store::{Error, GateView};
 use shuttle::{future::block_on, sync::mpsc, thread};
 
-use super::{Source, Waiters, Waiting};
+use super::{GateWaiter, WaitSource, Waiters};
 use crate::{
     gate_cache::GateCache,
     lock::{lock, shuttled::in_any_order},
@@ -25,7 +25,7 @@ struct Node {
     gate_cache: GateCache,
 }
 
-impl Source for Arc<Node> {
+impl WaitSource for Arc<Node> {
     fn waiters(&self) -> &Waiters {
         &self.waiters
     }
@@ -49,7 +49,7 @@ fn no_order_of_events_loses_a_waiter() {
     in_any_order(move || {
         let waiting = |node: Arc<Node>, id: GateId| {
             let told = block_on(async {
-                let mut waiter = Waiting::begin(node.clone(), [id.clone()]).await.expect("it is there");
+                let mut waiter = GateWaiter::begin(node.clone(), [id.clone()]).await.expect("it is there");
                 let decided = waiter.next().await.expect("no store, no error").expect("it was pending, or is decided");
                 assert!(waiter.next().await.expect("no error").is_none(), "it was told twice");
                 decided
@@ -121,7 +121,7 @@ fn story() -> Vec<(Gate, Arc<Event>)> {
         title: None,
         summary: "Deploy".to_owned(),
         phase: "merge".parse().expect("a phase"),
-        kind: Kind::Custom,
+        kind: GateKind::Custom,
         risk: Risk::Medium,
         artifacts: Vec::new(),
         allowed: None,
@@ -137,7 +137,7 @@ fn story() -> Vec<(Gate, Arc<Event>)> {
     };
     let mut story: Vec<(Gate, Arc<Event>)> = Vec::new();
     let mut head = Head::START;
-    let open = Action::Open { opening: Box::new(opening), policy: Policy::default(), contents: Vec::new() };
+    let open = Action::Open { opening: Box::new(opening), policy: GatePolicy::default(), contents: Vec::new() };
     let mut happens = |by: Actor, action: Action, story: &mut Vec<(Gate, Arc<Event>)>| {
         let command = Command {
             id: "c".parse().expect("an id"),

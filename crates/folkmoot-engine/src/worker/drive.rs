@@ -16,7 +16,7 @@ use folkmoot_core::{
     journal::Fence,
     run::{Conclusion, Parking, Stopping, is_own_agent},
 };
-use folkmoot_store::{Error, JournalQuery, Line, Store};
+use folkmoot_store::{Error, JournalLine, JournalQuery, Store};
 use futures_util::{
     FutureExt,
     task::{ArcWake, AtomicWaker, waker},
@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::panic_text;
 use crate::{
     Ctx, Engine, Failure,
-    ctx::{AGAIN, Pass, PassEnd, SPINS, Watch},
+    ctx::{AGAIN, Pass, PassEnd, PassWatch, SPINS},
 };
 
 /// How many lines of a journal are read at once.
@@ -49,11 +49,11 @@ pub(super) enum Stretch {
     Idle,
 }
 
-pub(super) type Execution = Pin<Box<dyn Future<Output = std::thread::Result<Result<String, Failure>>> + Send>>;
+pub(super) type GuardedFuture = Pin<Box<dyn Future<Output = std::thread::Result<Result<String, Failure>>> + Send>>;
 
 /// Works on a run that this node has, until it ends, stops or waits. Dropping this lets go of it
 /// where it is.
-pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: CancellationToken, watch: Arc<Watch>) {
+pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: CancellationToken, watch: Arc<PassWatch>) {
     let time_left = run.start.limits.time_left(&run, engine.now());
     let Some((journal, input)) = load(engine, &run).await else { return };
     let pass = Arc::new(Pass::new(engine.clone(), run, journal, gone, watch));
@@ -61,7 +61,7 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
     let workflow = run.start.workflow.as_ref().expect("only runs of ours are claimed");
     let execution = engine.worker().workflows.execute(workflow, Ctx::new(pass.clone()), input);
     let execution = execution.expect("only runs of registered workflows are claimed");
-    let mut execution: Execution = Box::pin(AssertUnwindSafe(execution).catch_unwind());
+    let mut execution: GuardedFuture = Box::pin(AssertUnwindSafe(execution).catch_unwind());
     let mut over = engine.0.host.sleep(time_left);
     loop {
         let stretch = tokio::select! {
@@ -154,7 +154,7 @@ fn stop(run: &Run, code: String, message: String) -> Action {
 
 /// All that the run has recorded, and what it was given; nothing where it is no longer this
 /// worker's.
-async fn load(engine: &Engine, run: &Run) -> Option<(Vec<Line>, Option<String>)> {
+async fn load(engine: &Engine, run: &Run) -> Option<(Vec<JournalLine>, Option<String>)> {
     loop {
         match read(engine, run).await {
             Ok(found) => return found,
@@ -168,7 +168,7 @@ async fn load(engine: &Engine, run: &Run) -> Option<(Vec<Line>, Option<String>)>
     }
 }
 
-async fn read(engine: &Engine, run: &Run) -> Result<Option<(Vec<Line>, Option<String>)>, Error> {
+async fn read(engine: &Engine, run: &Run) -> Result<Option<(Vec<JournalLine>, Option<String>)>, Error> {
     // What happened to it before this worker had its name on it, nobody told the worker.
     let current = engine.0.store.run(&run.start.id).await?;
     if current.is_none_or(|current| current.epoch != run.epoch || current.ending().is_some()) {
@@ -186,8 +186,8 @@ async fn read(engine: &Engine, run: &Run) -> Result<Option<(Vec<Line>, Option<St
 }
 
 /// All that a run has recorded.
-pub(super) async fn journal(engine: &Engine, run: &RunId) -> Result<Vec<Line>, Error> {
-    let mut journal: Vec<Line> = Vec::new();
+pub(super) async fn journal(engine: &Engine, run: &RunId) -> Result<Vec<JournalLine>, Error> {
+    let mut journal: Vec<JournalLine> = Vec::new();
     loop {
         let after = journal.last().map(|line| (line.entry.began_at, line.entry.key.clone()));
         let query = JournalQuery { run: run.clone(), after, limit: LINES, key: None, results: true };
@@ -201,7 +201,7 @@ pub(super) async fn journal(engine: &Engine, run: &RunId) -> Result<Vec<Line>, E
 }
 
 /// Lets the workflow run until it ends, or until every branch waits for something.
-pub(super) async fn stretch(execution: &mut Execution, pass: &Pass) -> Stretch {
+pub(super) async fn stretch(execution: &mut GuardedFuture, pass: &Pass) -> Stretch {
     let bell = Arc::new(Bell::default());
     let waker = waker(bell.clone());
     let mut idle_polls = 0;

@@ -8,7 +8,7 @@ use folkmoot_store::Error;
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
-use super::drive::{Execution, Stretch, journal, stretch};
+use super::drive::{GuardedFuture, Stretch, journal, stretch};
 use crate::{
     Ctx, Engine, Failure, Workflows,
     ctx::{NOT_RECORDED, Pass, PassEnd},
@@ -40,7 +40,7 @@ pub enum Replayed {
 
 /// A replay, and what it did not come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replay {
+pub struct ReplayReport {
     /// What it came to.
     pub replayed: Replayed,
     /// How many calls were answered from the journal.
@@ -51,7 +51,12 @@ pub struct Replay {
 
 impl Engine {
     /// Replays a run with these workflows, whatever its state.
-    pub async fn replay(&self, principal: &Principal, run: &RunId, workflows: &Workflows) -> Result<Replay, Error> {
+    pub async fn replay(
+        &self,
+        principal: &Principal,
+        run: &RunId,
+        workflows: &Workflows,
+    ) -> Result<ReplayReport, Error> {
         let run = self.run(principal, run).await?;
         let unknown = || Error::Unreadable(format!("run {} has no workflow that can be replayed", run.start.id));
         let workflow = run.start.workflow.clone().ok_or_else(unknown)?;
@@ -60,7 +65,7 @@ impl Engine {
         let calls = lines.len();
         let pass = Arc::new(Pass::replaying(self.clone(), run.clone(), lines, CancellationToken::new()));
         let execution = workflows.execute(&workflow, Ctx::new(pass.clone()), input).ok_or_else(unknown)?;
-        let mut execution: Execution = Box::pin(AssertUnwindSafe(execution).catch_unwind());
+        let mut execution: GuardedFuture = Box::pin(AssertUnwindSafe(execution).catch_unwind());
         let replayed = match stretch(&mut execution, &pass).await {
             Stretch::Ended(ended) => Replayed::Ended(ended),
             // Also where parts of a run that was stopped are missing; what it came to after them is
@@ -78,6 +83,6 @@ impl Engine {
             Stretch::Idle => Replayed::Waits,
         };
         let unused = pass.unused();
-        Ok(Replay { replayed, calls: calls - unused.len(), unused })
+        Ok(ReplayReport { replayed, calls: calls - unused.len(), unused })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folkmoot_core::{Status, gate::GateConfig};
+use folkmoot_core::{GateStatus, gate::GateConfig};
 use folkmoot_engine::Passed;
 
 use crate::moot::{Moot, agent};
@@ -43,5 +43,5 @@ async fn at_a_gate_point_the_run_waits_until_somebody_has_decided() {
     assert!(!running.is_finished());
     moot.approve(&gate).await.unwrap();
     let Passed::Decided(view) = running.await.unwrap().unwrap() else { panic!("it was not decided") };
-    assert_eq!(view.gate.status(), Status::Approved);
+    assert_eq!(view.gate.status(), GateStatus::Approved);
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Hold, Name, Question, Role, Scope, SessionId,
-    clearance::Reason,
+    clearance::ReleaseReason,
     halt::Raising,
     question::{Asking, Close, Closing, QuestionType},
 };
@@ -99,7 +99,7 @@ async fn released_together(here: &Engine, there: &Engine) {
     answer(there, &emergency, "all clear").await;
     for _ in 0..9_000 {
         let (in_session, Cleared { reason, answers }) = waiting.join_next().await.unwrap().unwrap();
-        assert_eq!((in_session, reason), ("free", Reason::Answered), "nobody is released early");
+        assert_eq!((in_session, reason), ("free", ReleaseReason::Answered), "nobody is released early");
         assert_eq!(answers.len(), 1);
         assert_eq!(answers[0].answer, Some("all clear".into()));
     }
@@ -108,7 +108,7 @@ async fn released_together(here: &Engine, there: &Engine) {
     assert_eq!(here.waiting_for_clearance(), 1000);
     there.lift_halt(principal("root", Role::Admin).into(), halt.id).await.unwrap();
     for (in_session, cleared) in waiting.join_all().await {
-        assert_eq!((in_session, cleared.reason), ("halted", Reason::Lifted));
+        assert_eq!((in_session, cleared.reason), ("halted", ReleaseReason::Lifted));
         assert_eq!(cleared.answers[0].answer, Some("all clear".into()));
     }
     assert_eq!(here.waiting_for_clearance(), 0, "no trace remains");
@@ -183,7 +183,7 @@ async fn told_when_lifted(restarts: bool) {
     eventually(|| moot.engine.waiting_for_clearance() == 1).await;
     moot.engine.lift_halt(principal("root", Role::Admin).into(), halt.id).await.unwrap();
     let cleared = waiting.await.unwrap().unwrap();
-    assert_eq!((cleared.reason, cleared.answers[0].answer.clone()), (Reason::Lifted, Some("blue".into())));
+    assert_eq!((cleared.reason, cleared.answers[0].answer.clone()), (ReleaseReason::Lifted, Some("blue".into())));
 }
 
 #[tokio::test]
@@ -199,7 +199,7 @@ async fn each_waiter_has_its_own_time() {
     let again = moot.engine.question(&agent(), &question.id).await.unwrap();
     assert_eq!(again.question, question, "a waiter's own time changes nothing");
     answer(&moot.engine, &question, "go").await;
-    assert_eq!(patient.await.unwrap().unwrap().reason, Reason::Answered);
+    assert_eq!(patient.await.unwrap().unwrap().reason, ReleaseReason::Answered);
 }
 
 /// A waiter's time is for what covers it. Whom nothing covers is cleared, however little time it
@@ -270,7 +270,7 @@ async fn a_questions_own_timeout_applies_its_default_and_says_so() {
     moot.clock.advance(Duration::from_secs(15 * 60));
     moot.engine.fire_due().await.unwrap();
     let cleared = waiting.await.unwrap().unwrap();
-    assert_eq!((cleared.reason, cleared.answers[0].answer.clone()), (Reason::Default, Some("left".into())));
+    assert_eq!((cleared.reason, cleared.answers[0].answer.clone()), (ReleaseReason::Default, Some("left".into())));
 }
 
 #[tokio::test]

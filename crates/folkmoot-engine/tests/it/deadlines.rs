@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use folkmoot_core::Status;
+use folkmoot_core::GateStatus;
 
 use crate::moot::{Moot, agent};
 
@@ -18,7 +18,7 @@ async fn a_deadline_fires_at_its_moment_and_not_before() {
     assert!(["gate_overdue", "gate_decided"].contains(&refused.refusal().unwrap().code()), "{refused}");
     moot.engine.fire_due().await.unwrap();
     let view = moot.engine.wait(&agent(), &gate.id, MINUTE).await.unwrap();
-    assert_eq!(view.gate.status(), Status::TimedOut);
+    assert_eq!(view.gate.status(), GateStatus::TimedOut);
 }
 
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn a_sooner_deadline_is_not_slept_through() {
     moot.clock.advance(Duration::from_millis(5));
     // Nobody calls `fire_due`: the engine's own watch must come round.
     let view = moot.engine.wait(&agent(), &gate.id, Duration::from_secs(10)).await.unwrap();
-    assert_eq!(view.gate.status(), Status::TimedOut);
+    assert_eq!(view.gate.status(), GateStatus::TimedOut);
 }
 
 #[tokio::test]

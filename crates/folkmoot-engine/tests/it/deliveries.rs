@@ -9,19 +9,19 @@ use std::{
 };
 
 use folkmoot_core::{
-    Action, Command, Delivery, Name, Role, Status,
+    Action, Command, Delivery, GateStatus, Name, Role,
     delivery::{self, Subscription},
     gate::Gate,
     webhook::{NewWebhook, WebhookChange},
 };
-use folkmoot_engine::{Courier, DeliveryQuery, Engine, Letter, Request, Settings, TokioHost, Undelivered};
+use folkmoot_engine::{Courier, CourierFailure, DeliveryQuery, Engine, EngineSettings, Letter, OpenRequest, TokioHost};
 use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite, Witness};
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::{Notify, Semaphore, mpsc};
 
 use crate::moot::{Moot, agent, alice, empty_schema, principal};
 
-type Sent = BoxFuture<'static, Result<(), Undelivered>>;
+type Sent = BoxFuture<'static, Result<(), CourierFailure>>;
 
 /// Keeps what it was given, and says what it is told to say.
 struct Carrier {
@@ -55,20 +55,20 @@ fn reliable() -> (Arc<Carrier>, Given) {
     carrier(|_| async { Ok(()) }.boxed())
 }
 
-fn settings(courier: Arc<Carrier>, channels: &[(&str, &[&str])]) -> Settings {
+fn settings(courier: Arc<Carrier>, channels: &[(&str, &[&str])]) -> EngineSettings {
     let subscription = |(channel, events): &(&str, &[&str])| Subscription {
         channel: (*channel).to_owned(),
         events: events.iter().map(|event| event.parse().unwrap()).collect(),
     };
     let channels = channels.iter().map(subscription).collect();
-    Settings { courier: Some(courier), channels, ..Settings::default() }
+    EngineSettings { courier: Some(courier), channels, ..EngineSettings::default() }
 }
 
 async fn next(letters: &mut Given) -> Letter {
     tokio::time::timeout(Duration::from_secs(120), letters.recv()).await.expect("somebody is told").unwrap()
 }
 
-fn telling(moot: &Moot, channels: &[&str], timeout: Option<Duration>) -> Request {
+fn telling(moot: &Moot, channels: &[&str], timeout: Option<Duration>) -> OpenRequest {
     let mut request = moot.request("merge", timeout);
     request.opening.notification_channels = channels.iter().map(ToString::to_string).collect();
     request
@@ -92,7 +92,7 @@ async fn deliveries(engine: &Engine) -> Vec<Delivery> {
 }
 
 /// Waits until so many deliveries have this status.
-async fn until(engine: &Engine, status: delivery::Status, count: usize) -> Vec<Delivery> {
+async fn until(engine: &Engine, status: delivery::DeliveryStatus, count: usize) -> Vec<Delivery> {
     for _ in 0..500 {
         let query = DeliveryQuery { status: Some(status), limit: 1000, ..DeliveryQuery::default() };
         let found = engine.deliveries(&root(), query).await.unwrap().items;
@@ -115,7 +115,7 @@ async fn a_channel_that_a_gate_names_is_told_of_it() {
     assert_eq!((letter.webhook, letter.question), (None, None));
     moot.approve(&gate).await.unwrap();
     assert_eq!(&*next(&mut letters).await.event.fact.kind, "gate.decided");
-    let delivered = until(&moot.engine, delivery::Status::Delivered, 2).await;
+    let delivered = until(&moot.engine, delivery::DeliveryStatus::Delivered, 2).await;
     assert!(delivered.iter().all(|delivery| delivery.attempts == 1), "{delivered:?}");
 }
 
@@ -138,7 +138,7 @@ async fn a_webhook_is_told_what_it_wants_from_its_making_until_it_is_disabled() 
     moot.approve(&gate).await.unwrap();
     // It is not told what it wants, and what names it dies; the rest goes on.
     open(&moot, &["hook"]).await;
-    let died = until(engine, delivery::Status::Dead, 1).await;
+    let died = until(engine, delivery::DeliveryStatus::Dead, 1).await;
     assert!(died[0].last_error.as_ref().unwrap().contains("disabled"), "{died:?}");
     let rotate = Some("key-1".parse().unwrap());
     let change = WebhookChange { disabled: Some(false), rotate, ..WebhookChange::of(webhook.id.clone()) };
@@ -150,9 +150,9 @@ async fn a_webhook_is_told_what_it_wants_from_its_making_until_it_is_disabled() 
     assert_eq!(engine.webhook(&root(), &webhook.id).await.unwrap_err().refusal().unwrap().code(), "unknown_webhook");
     moot.approve(&unheard).await.unwrap();
     open(&moot, &["hook"]).await;
-    let died = until(engine, delivery::Status::Dead, 1).await;
+    let died = until(engine, delivery::DeliveryStatus::Dead, 1).await;
     assert!(died[0].last_error.as_ref().unwrap().contains("removed"), "{died:?}");
-    assert_eq!(until(engine, delivery::Status::Delivered, 2).await.len(), deliveries(engine).await.len() - 1);
+    assert_eq!(until(engine, delivery::DeliveryStatus::Delivered, 2).await.len(), deliveries(engine).await.len() - 1);
     assert!(letters.try_recv().is_err());
 }
 
@@ -160,8 +160,8 @@ async fn a_webhook_is_told_what_it_wants_from_its_making_until_it_is_disabled() 
 #[tokio::test]
 async fn a_channel_that_fails_never_opens_or_closes_a_gate() {
     let (courier, mut letters) = carrier(|letter| match letter.delivery.channel.as_str() {
-        "refuses" => async { Err(Undelivered::never("410 Gone")) }.boxed(),
-        "fails" => async { Err(Undelivered::later("503 Service Unavailable")) }.boxed(),
+        "refuses" => async { Err(CourierFailure::never("410 Gone")) }.boxed(),
+        "fails" => async { Err(CourierFailure::later("503 Service Unavailable")) }.boxed(),
         "hangs" => std::future::pending().boxed(),
         "panics" => async { panic!("a courier's bug") }.boxed(),
         _ => async { Ok(()) }.boxed(),
@@ -182,17 +182,17 @@ async fn a_channel_that_fails_never_opens_or_closes_a_gate() {
         told.into_iter().collect::<Vec<_>>(),
         configured.iter().map(|(c, _)| (c.to_string(), 3)).collect::<Vec<_>>()
     );
-    until(&moot.engine, delivery::Status::Dead, 6).await;
+    until(&moot.engine, delivery::DeliveryStatus::Dead, 6).await;
     let status = async |gate: &Gate| moot.engine.gate(&alice(), &gate.id).await.unwrap().gate.status();
-    assert_eq!([status(&decided).await, status(&waits).await, status(&late).await], [Status::Pending; 3]);
-    assert_eq!(moot.approve(&decided).await.unwrap().status(), Status::Approved);
+    assert_eq!([status(&decided).await, status(&waits).await, status(&late).await], [GateStatus::Pending; 3]);
+    assert_eq!(moot.approve(&decided).await.unwrap().status(), GateStatus::Approved);
     moot.clock.advance(minute);
-    while status(&late).await == Status::Pending {
+    while status(&late).await == GateStatus::Pending {
         moot.engine.fire_due().await.unwrap();
     }
     assert_eq!(
         [status(&decided).await, status(&waits).await, status(&late).await],
-        [Status::Approved, Status::Pending, Status::TimedOut]
+        [GateStatus::Approved, GateStatus::Pending, GateStatus::TimedOut]
     );
     assert_eq!(moot.engine.verify(&alice()).await.unwrap().problems, []);
 }
@@ -201,18 +201,18 @@ async fn a_channel_that_fails_never_opens_or_closes_a_gate() {
 async fn what_failed_is_sent_again_under_the_same_id() {
     let tries = AtomicUsize::new(0);
     let (courier, mut letters) = carrier(move |_| match tries.fetch_add(1, Ordering::SeqCst) {
-        0 => async { Err(Undelivered::later("connection refused")) }.boxed(),
-        1 => async { Err(Undelivered::after("429 Too Many Requests", Duration::from_secs(3600))) }.boxed(),
+        0 => async { Err(CourierFailure::later("connection refused")) }.boxed(),
+        1 => async { Err(CourierFailure::after("429 Too Many Requests", Duration::from_secs(3600))) }.boxed(),
         _ => async { Ok(()) }.boxed(),
     });
     let moot = Moot::with(settings(courier, &[("ops", &[])])).await;
     let long = Some(Duration::from_secs(24 * 3600));
     moot.engine.open(agent().into(), telling(&moot, &["ops"], long)).await.unwrap();
     let first = next(&mut letters).await.delivery;
-    until(&moot.engine, delivery::Status::Waiting, 1).await;
+    until(&moot.engine, delivery::DeliveryStatus::Waiting, 1).await;
     moot.clock.advance(Duration::from_secs(10));
     let second = next(&mut letters).await.delivery;
-    until(&moot.engine, delivery::Status::Waiting, 1).await;
+    until(&moot.engine, delivery::DeliveryStatus::Waiting, 1).await;
     moot.clock.advance(Duration::from_secs(3599));
     tokio::time::sleep(Duration::from_millis(1100)).await;
     assert!(letters.try_recv().is_err(), "the receiver said when");
@@ -220,7 +220,7 @@ async fn what_failed_is_sent_again_under_the_same_id() {
     let third = next(&mut letters).await.delivery;
     assert_eq!((&first.id, &first.id), (&second.id, &third.id));
     assert_eq!([first.attempts, second.attempts, third.attempts], [1, 2, 3]);
-    let delivered = until(&moot.engine, delivery::Status::Delivered, 1).await;
+    let delivered = until(&moot.engine, delivery::DeliveryStatus::Delivered, 1).await;
     assert_eq!(delivered[0].last_error.as_deref(), Some("429 Too Many Requests"));
 }
 
@@ -229,7 +229,7 @@ async fn a_channel_that_nobody_knows_is_said_to_be_none_and_what_to_do() {
     let (courier, mut letters) = reliable();
     let moot = Moot::with(settings(courier, &[("ops", &[])])).await;
     open(&moot, &["nobody", "ops"]).await;
-    let dead = until(&moot.engine, delivery::Status::Dead, 1).await;
+    let dead = until(&moot.engine, delivery::DeliveryStatus::Dead, 1).await;
     let why = dead[0].last_error.as_deref().unwrap();
     assert!(why.contains("\"nobody\"") && why.contains("make a webhook") && why.contains("configure"), "{why}");
     assert_eq!(next(&mut letters).await.delivery.channel, "ops");
@@ -251,7 +251,7 @@ async fn a_receiver_that_does_not_answer_holds_up_nobody_else() {
     for _ in 0..20 {
         open(&moot, &["dead", "ops"]).await;
     }
-    until(&moot.engine, delivery::Status::Delivered, 20).await;
+    until(&moot.engine, delivery::DeliveryStatus::Delivered, 20).await;
     assert_eq!(UNDER_WAY.load(Ordering::SeqCst), 4, "of one channel at once");
     for _ in 0..24 {
         next(&mut letters).await;
@@ -269,7 +269,7 @@ async fn sixteen_receivers_that_do_not_answer_do_not_starve_whoever_comes_later_
             let given_up = given_up.clone();
             async move {
                 given_up.acquire().await.unwrap().forget();
-                Err(Undelivered::later("there was no answer"))
+                Err(CourierFailure::later("there was no answer"))
             }
             .boxed()
         }
@@ -296,11 +296,11 @@ async fn without_a_courier_messages_wait_and_the_next_start_sends_them() {
     let moot = Moot::start().await;
     open(&moot, &["ops"]).await;
     tokio::time::sleep(Duration::from_millis(1100)).await;
-    until(&moot.engine, delivery::Status::Waiting, 1).await;
+    until(&moot.engine, delivery::DeliveryStatus::Waiting, 1).await;
     let (courier, mut letters) = reliable();
     let moot = moot.restart_with(settings(courier, &[("ops", &[])])).await;
     assert_eq!(&*next(&mut letters).await.event.fact.kind, "gate.opened");
-    until(&moot.engine, delivery::Status::Delivered, 1).await;
+    until(&moot.engine, delivery::DeliveryStatus::Delivered, 1).await;
 }
 
 #[tokio::test]
@@ -315,8 +315,8 @@ async fn the_end_of_the_engine_waits_for_what_is_under_way() {
     let moot = Moot::with(settings(courier, &[("ops", &[])])).await;
     open(&moot, &["ops"]).await;
     next(&mut letters).await;
-    let moot = moot.restart_with(Settings::default()).await;
-    until(&moot.engine, delivery::Status::Delivered, 1).await;
+    let moot = moot.restart_with(EngineSettings::default()).await;
+    until(&moot.engine, delivery::DeliveryStatus::Delivered, 1).await;
 }
 
 /// Ends the engine in the moment in which something is taken to be sent.
@@ -354,9 +354,9 @@ async fn what_is_taken_while_the_engine_ends_is_still_sent() {
     engine.open(agent().into(), telling(&moot, &["ops"], None)).await.unwrap();
     tokio::time::timeout(Duration::from_secs(120), ended.notified()).await.expect("something is taken");
     assert_eq!(letters.try_recv().map(|letter| letter.delivery.attempts), Ok(1));
-    let engine = Engine::start(AnyStore::Sqlite(file()), Settings::default(), Arc::new(TokioHost)).await.unwrap();
+    let engine = Engine::start(AnyStore::Sqlite(file()), EngineSettings::default(), Arc::new(TokioHost)).await.unwrap();
     let [delivery] = <[Delivery; 1]>::try_from(deliveries(&engine).await).unwrap();
-    assert_eq!((delivery.status(), delivery.attempts), (delivery::Status::Delivered, 1));
+    assert_eq!((delivery.status(), delivery.attempts), (delivery::DeliveryStatus::Delivered, 1));
 }
 
 /// Counts the commands that let messages die.
@@ -380,7 +380,7 @@ async fn names_that_somebody_made_up_die_many_in_one_command_and_hold_up_nobody(
     let store = Sqlite::in_memory(moot.clock.clone()).unwrap();
     let witness = Arc::new(CountsAbandonments::default());
     let next_start = AnyStore::Sqlite(store.again().unwrap().witnessed(witness.clone()));
-    let before = Engine::start(AnyStore::Sqlite(store), Settings::default(), Arc::new(TokioHost)).await.unwrap();
+    let before = Engine::start(AnyStore::Sqlite(store), EngineSettings::default(), Arc::new(TokioHost)).await.unwrap();
     for gate in 0..20 {
         let names: Vec<String> = (0..16).map(|n| format!("made-up-{gate}-{n}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -390,7 +390,7 @@ async fn names_that_somebody_made_up_die_many_in_one_command_and_hold_up_nobody(
     let (courier, mut letters) = reliable();
     let engine = Engine::start(next_start, settings(courier, &[("ops", &[])]), Arc::new(TokioHost)).await.unwrap();
     assert_eq!(next(&mut letters).await.delivery.channel, "ops");
-    let dead = until(&engine, delivery::Status::Dead, 320).await;
+    let dead = until(&engine, delivery::DeliveryStatus::Dead, 320).await;
     let its_own = |delivery: &Delivery| delivery.last_error.as_ref().unwrap().contains(&delivery.channel);
     assert!(dead.iter().all(its_own), "each is told its own name");
     let commands = witness.0.load(Ordering::SeqCst);
@@ -432,7 +432,7 @@ async fn a_node_that_dies_between_sending_and_saying_so_leaves_it_to_another_und
     let again = next(&mut letters).await;
     assert_eq!((&again.delivery.id, &again.event), (&sent.delivery.id, &sent.event));
     assert_eq!((sent.delivery.attempts, again.delivery.attempts), (1, 2));
-    until(&engine, delivery::Status::Delivered, 1).await;
+    until(&engine, delivery::DeliveryStatus::Delivered, 1).await;
 }
 
 #[tokio::test]
@@ -458,7 +458,7 @@ async fn a_webhook_that_one_node_made_is_told_once_of_what_happens_on_another() 
     for engine in [&other, &one].into_iter().cycle().take(30) {
         engine.open(agent().into(), moot.request("merge", None)).await.unwrap();
     }
-    until(&one, delivery::Status::Delivered, 30).await;
+    until(&one, delivery::DeliveryStatus::Delivered, 30).await;
     let mut ids = told.lock().unwrap().clone();
     ids.sort();
     let count = ids.len();
@@ -468,7 +468,7 @@ async fn a_webhook_that_one_node_made_is_told_once_of_what_happens_on_another() 
 
 /// Nodes on one database, by one clock, each with settings of its own and what it was given to
 /// carry.
-async fn nodes(settings: Vec<(Settings, Given)>) -> Option<(Vec<(Engine, Given)>, Arc<ManualClock>)> {
+async fn nodes(settings: Vec<(EngineSettings, Given)>) -> Option<(Vec<(Engine, Given)>, Arc<ManualClock>)> {
     let database = empty_schema().await?;
     let clock = Moot::start().await.clock;
     let mut nodes = Vec::new();
@@ -480,9 +480,9 @@ async fn nodes(settings: Vec<(Settings, Given)>) -> Option<(Vec<(Engine, Given)>
 }
 
 /// A node that delivers everything to these channels, and signs with this key.
-fn node(key: &str, channels: &[(&str, &[&str])]) -> (Settings, Given) {
+fn node(key: &str, channels: &[(&str, &[&str])]) -> (EngineSettings, Given) {
     let (courier, given) = reliable();
-    (Settings { key: Some(key.parse().unwrap()), ..settings(courier, channels) }, given)
+    (EngineSettings { key: Some(key.parse().unwrap()), ..settings(courier, channels) }, given)
 }
 
 /// Longer than a node waits before it looks again.
@@ -504,15 +504,15 @@ async fn each_node_tells_the_channels_that_it_knows_and_leaves_the_others_alone(
         }
         assert!(node.1.try_recv().is_err(), "it has what is its own");
     }
-    until(&nodes[0].0, delivery::Status::Delivered, 4).await;
+    until(&nodes[0].0, delivery::DeliveryStatus::Delivered, 4).await;
     // What nobody knows waits for whoever may, and then says so.
     nodes[0].0.open(agent().into(), telling(&moot, &["nobody"], None)).await.unwrap();
     clock.advance(Duration::from_secs(59));
     every_node_has_looked().await;
-    let waits = until(&nodes[0].0, delivery::Status::Waiting, 1).await;
+    let waits = until(&nodes[0].0, delivery::DeliveryStatus::Waiting, 1).await;
     assert_eq!((waits[0].channel.as_str(), waits[0].attempts), ("nobody", 0));
     clock.advance(Duration::from_secs(1));
-    let dead = until(&nodes[0].0, delivery::Status::Dead, 1).await;
+    let dead = until(&nodes[0].0, delivery::DeliveryStatus::Dead, 1).await;
     assert!(dead[0].last_error.as_ref().unwrap().contains("there is no channel \"nobody\""), "{dead:?}");
     assert_eq!(deliveries(&nodes[0].0).await.len(), 5);
 }
@@ -527,7 +527,7 @@ async fn a_webhook_is_told_by_the_nodes_that_have_the_key_of_its_secret() {
         nodes[n].0.open(agent().into(), telling(&moot, &["hook"], None)).await.unwrap();
         assert_eq!(next(&mut nodes[1].1).await.webhook.as_ref(), Some(&webhook));
     }
-    let delivered = until(&nodes[0].0, delivery::Status::Delivered, 4).await;
+    let delivered = until(&nodes[0].0, delivery::DeliveryStatus::Delivered, 4).await;
     assert!(delivered.iter().all(|delivery| delivery.attempts == 1), "{delivered:?}");
     let (_, mut given) = nodes.pop().unwrap();
     assert!(nodes[0].1.try_recv().is_err() && given.try_recv().is_err());
@@ -536,7 +536,7 @@ async fn a_webhook_is_told_by_the_nodes_that_have_the_key_of_its_secret() {
 #[tokio::test]
 async fn what_only_another_key_can_sign_waits_untried_until_there_is_one_or_the_secret_is_another() {
     let (courier, mut letters) = reliable();
-    let settings = Settings { key: Some("key-2".parse().unwrap()), ..settings(courier, &[("ops", &[])]) };
+    let settings = EngineSettings { key: Some("key-2".parse().unwrap()), ..settings(courier, &[("ops", &[])]) };
     let moot = Moot::with(settings).await;
     let engine = &moot.engine;
     let webhook = engine.create_webhook(root().into(), hook(engine, "hook")).await.unwrap();
@@ -544,7 +544,7 @@ async fn what_only_another_key_can_sign_waits_untried_until_there_is_one_or_the_
     assert_eq!(next(&mut letters).await.delivery.channel, "ops", "the rest goes on");
     moot.clock.advance(Duration::from_secs(20 * 60));
     every_node_has_looked().await;
-    let waits = until(engine, delivery::Status::Waiting, 1).await;
+    let waits = until(engine, delivery::DeliveryStatus::Waiting, 1).await;
     assert_eq!((waits[0].channel.as_str(), waits[0].attempts, waits[0].epoch), ("hook", 0, 0));
     assert!(letters.try_recv().is_err());
     let change = WebhookChange { rotate: Some("key-2".parse().unwrap()), ..WebhookChange::of(webhook.id) };

@@ -10,9 +10,9 @@ use std::{
 
 use folkmoot_core::{
     Principal, Role, Timeout, Timestamp,
-    gate::{Choice, Gate, Kind, Opening, Risk, Verdict},
+    gate::{Choice, Gate, GateKind, Opening, Risk, Verdict},
 };
-use folkmoot_engine::{Engine, Error, Request, Settings, TokioHost};
+use folkmoot_engine::{Engine, EngineSettings, Error, OpenRequest, TokioHost};
 use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite};
 use tempfile::TempDir;
 
@@ -34,7 +34,7 @@ pub fn alice() -> Principal {
     principal("alice", Role::Reviewer)
 }
 
-async fn engine(store: AnyStore, settings: Settings) -> Engine {
+async fn engine(store: AnyStore, settings: EngineSettings) -> Engine {
     Engine::start(store, settings, Arc::new(TokioHost)).await.unwrap()
 }
 
@@ -42,8 +42,9 @@ async fn engine(store: AnyStore, settings: Settings) -> Engine {
 /// FOLKMOOT_SKIP_POSTGRES allows to skip the test.
 pub async fn two_nodes() -> Option<[Engine; 2]> {
     let database = empty_schema().await?;
-    let node =
-        async || engine(AnyStore::Postgres(Postgres::open(&database, None).await.unwrap()), Settings::default()).await;
+    let node = async || {
+        engine(AnyStore::Postgres(Postgres::open(&database, None).await.unwrap()), EngineSettings::default()).await
+    };
     Some([node().await, node().await])
 }
 
@@ -65,7 +66,7 @@ pub async fn empty_schema() -> Option<String> {
     Some(format!("{url} options='-c search_path={schema}'"))
 }
 
-pub fn request(engine: &Engine, phase: &str, timeout: Option<Duration>) -> Request {
+pub fn request(engine: &Engine, phase: &str, timeout: Option<Duration>) -> OpenRequest {
     let phase = phase.parse().unwrap();
     let opening = Opening {
         id: engine.new_gate_id(None, &phase),
@@ -74,7 +75,7 @@ pub fn request(engine: &Engine, phase: &str, timeout: Option<Duration>) -> Reque
         title: None,
         summary: "may I?".to_owned(),
         phase,
-        kind: Kind::Custom,
+        kind: GateKind::Custom,
         risk: Risk::Medium,
         artifacts: Vec::new(),
         allowed: None,
@@ -88,36 +89,36 @@ pub fn request(engine: &Engine, phase: &str, timeout: Option<Duration>) -> Reque
         notification_channels: Vec::new(),
         on_behalf_of: None,
     };
-    Request { opening, artifacts: Vec::new() }
+    OpenRequest { opening, artifacts: Vec::new() }
 }
 
 impl Moot {
     pub async fn start() -> Self {
-        Self::with(Settings::default()).await
+        Self::with(EngineSettings::default()).await
     }
 
-    pub async fn with(settings: Settings) -> Self {
+    pub async fn with(settings: EngineSettings) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
         Self::on(tempfile::tempdir().unwrap(), clock, settings).await
     }
 
     /// The same data under another engine.
     pub async fn restart(self) -> Self {
-        self.restart_with(Settings::default()).await
+        self.restart_with(EngineSettings::default()).await
     }
 
-    pub async fn restart_with(self, settings: Settings) -> Self {
+    pub async fn restart_with(self, settings: EngineSettings) -> Self {
         self.engine.close().await;
         Self::on(self.data, self.clock, settings).await
     }
 
-    async fn on(data: TempDir, clock: Arc<ManualClock>, settings: Settings) -> Self {
+    async fn on(data: TempDir, clock: Arc<ManualClock>, settings: EngineSettings) -> Self {
         let store = Sqlite::open(&data.path().join("folkmoot.db"), clock.clone()).unwrap();
         let engine = engine(AnyStore::Sqlite(store), settings).await;
         Self { engine, clock, data }
     }
 
-    pub fn request(&self, phase: &str, timeout: Option<Duration>) -> Request {
+    pub fn request(&self, phase: &str, timeout: Option<Duration>) -> OpenRequest {
         request(&self.engine, phase, timeout)
     }
 

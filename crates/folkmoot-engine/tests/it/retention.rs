@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use folkmoot_core::{Digest, Gate, Role, gate::Amendment};
-use folkmoot_engine::{Retention, Settings};
+use folkmoot_engine::{EngineSettings, Retention};
 
 use crate::moot::{Moot, agent, alice, principal};
 
@@ -11,7 +11,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 
 async fn moot() -> Moot {
     let retention = Retention { contents: Some(DAY * 30), ..Retention::default() };
-    Moot::with(Settings { retention, ..Settings::default() }).await
+    Moot::with(EngineSettings { retention, ..EngineSettings::default() }).await
 }
 
 /// Opens a gate with this summary that waits for as long as it takes.

@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Principal, Refusal, Role, Timestamp, TokenId, token::Kind};
-use folkmoot_engine::{Caller, Credential, Engine, Settings, TokioHost};
+use folkmoot_core::{Principal, Refusal, Role, Timestamp, TokenId, token::TokenKind};
+use folkmoot_engine::{Caller, Credential, Engine, EngineSettings, TokioHost};
 use folkmoot_store::{AnyStore, ManualClock, Sqlite};
 use tokio::task::{JoinSet, yield_now};
 
@@ -29,7 +29,7 @@ fn root() -> Principal {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_node_obeys_a_token_after_its_revocation_was_acknowledged() {
     let store = Sqlite::in_memory(Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)))).unwrap();
-    let node = |store| Engine::start(AnyStore::Sqlite(store), Settings::default(), Arc::new(TokioHost));
+    let node = |store| Engine::start(AnyStore::Sqlite(store), EngineSettings::default(), Arc::new(TokioHost));
     let again = store.again().unwrap();
     revoke_while_commands_are_sent([node(store).await.unwrap(), node(again).await.unwrap()]).await;
     if let Some(nodes) = two_nodes().await {
@@ -44,7 +44,7 @@ async fn revoke_while_commands_are_sent(nodes: [Engine; 2]) {
     let (mut revokers, mut senders) = (JoinSet::new(), JoinSet::new());
     for _ in 0..TOKENS {
         let dora = principal("dora", Role::Reviewer);
-        let minted = nodes[0].mint(root().into(), dora.clone(), Kind::Minted).await.unwrap();
+        let minted = nodes[0].mint(root().into(), dora.clone(), TokenKind::Minted).await.unwrap();
         let (token, secret) = (minted.token.id, minted.secret.unwrap());
         let acknowledged = Arc::new(AtomicBool::new(false));
         for _ in 0..SENDERS {

@@ -25,9 +25,9 @@ use std::{sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Run, RunId, Timestamp,
-    run::{Limits, Starting, State},
+    run::{RunLimits, RunState, Starting},
 };
-use folkmoot_engine::{Engine, Error, Settings, TokioHost, Workflows};
+use folkmoot_engine::{Engine, EngineSettings, Error, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, ManualClock, Sqlite};
 use serde::Serialize;
 
@@ -61,7 +61,7 @@ impl House {
         self.engine.start_workflow(agent(), workflow, input).await.unwrap().start.id
     }
 
-    async fn start_limited(&self, workflow: &str, limits: Limits) -> RunId {
+    async fn start_limited(&self, workflow: &str, limits: RunLimits) -> RunId {
         let starting = Starting {
             id: self.engine.new_run_id(),
             workflow: Some(workflow.parse().unwrap()),
@@ -90,12 +90,12 @@ impl House {
     }
 
     async fn parked(&self, id: &RunId) -> Run {
-        self.until(id, |run| matches!(run.state, State::Parked(_))).await
+        self.until(id, |run| matches!(run.state, RunState::Parked(_))).await
     }
 
     async fn stopped(&self, id: &RunId) -> String {
-        match self.until(id, |run| matches!(run.state, State::Stopped { .. })).await.state {
-            State::Stopped { code, message } => format!("{code}: {message}"),
+        match self.until(id, |run| matches!(run.state, RunState::Stopped { .. })).await.state {
+            RunState::Stopped { code, message } => format!("{code}: {message}"),
             other => panic!("{other:?}"),
         }
     }
@@ -134,11 +134,11 @@ impl House {
 }
 
 async fn engine(store: &Sqlite, workflows: Workflows) -> Engine {
-    let settings = Settings { workflows, ..Settings::default() };
+    let settings = EngineSettings { workflows, ..EngineSettings::default() };
     start(store, settings).await
 }
 
-async fn start(store: &Sqlite, settings: Settings) -> Engine {
+async fn start(store: &Sqlite, settings: EngineSettings) -> Engine {
     Engine::start(AnyStore::Sqlite(store.again().unwrap()), settings, Arc::new(TokioHost)).await.unwrap()
 }
 

@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use folkmoot_core::Status;
+use folkmoot_core::GateStatus;
 use tokio::task::JoinSet;
 
 use crate::moot::{Moot, agent, alice};
@@ -20,7 +20,7 @@ async fn ten_thousand_waiters_on_one_gate_all_wake() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     moot.approve(&gate).await.unwrap();
     let statuses = waiting.join_all().await;
-    assert_eq!(statuses.iter().filter(|status| **status == Status::Approved).count(), 10_000);
+    assert_eq!(statuses.iter().filter(|status| **status == GateStatus::Approved).count(), 10_000);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -35,7 +35,7 @@ async fn no_wake_up_is_lost_however_the_two_interleave() {
         }
         moot.approve(&gate).await.unwrap();
         let view = tokio::time::timeout(Duration::from_secs(120), waiting).await.expect("it wakes").unwrap();
-        assert_eq!(view.gate.status(), Status::Approved, "round {round}");
+        assert_eq!(view.gate.status(), GateStatus::Approved, "round {round}");
         assert_eq!(view.summary.as_deref(), Some("may I?"));
     }
 }

@@ -3,18 +3,18 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::scripted::{
-    Line::{self, *},
     Scripted,
+    ScriptedReply::{self, *},
 };
 
-fn budgeted(budget: Budget, lines: impl IntoIterator<Item = Line>) -> Budgeted {
+fn budgeted(budget: Budget, lines: impl IntoIterator<Item = ScriptedReply>) -> Budgeted {
     let price = serde_json::from_str(r#"{"input_usd": 1.0, "output_usd": 2.0}"#).unwrap();
     Budgeted { model: Scripted::new(lines), purse: Purse::new(budget), price: Some(price) }
 }
 
 /// Two tokens to read at most, and ten to write.
-fn request() -> Request {
-    Request { max_tokens: 10, ..Request::new("four") }
+fn request() -> ModelRequest {
+    ModelRequest { max_tokens: 10, ..ModelRequest::new("four") }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,14 +1,13 @@
 use super::*;
 use crate::scripted::{
-    Heard,
-    Line::{self, *},
-    Scripted,
+    CollectedText, Scripted,
+    ScriptedReply::{self, *},
 };
 
-async fn asked(lines: impl IntoIterator<Item = Line>) -> (Answer, usize, String) {
+async fn asked(lines: impl IntoIterator<Item = ScriptedReply>) -> (ModelAnswer, usize, String) {
     let model = Scripted::new(lines);
-    let mut heard = Heard::default();
-    let request = Request { idempotency_key: Some("k".to_owned()), ..Request::new("Tell me all") };
+    let mut heard = CollectedText::default();
+    let request = ModelRequest { idempotency_key: Some("k".to_owned()), ..ModelRequest::new("Tell me all") };
     let answer = ask(&*model, &Prompts::embedded(), &request, &mut heard).await.unwrap();
     let keys: Vec<String> =
         model.asked.lock().unwrap().iter().map(|request| request.idempotency_key.clone().unwrap()).collect();

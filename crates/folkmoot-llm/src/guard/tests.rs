@@ -4,16 +4,15 @@ use futures_util::future::join_all;
 
 use super::*;
 use crate::scripted::{
-    Heard,
-    Line::{self, *},
-    Scripted,
+    CollectedText, Scripted,
+    ScriptedReply::{self, *},
 };
 
-fn patience() -> Patience {
-    Patience { attempts: 3, total: Duration::from_secs(60), failures_max: 100, ..Patience::default() }
+fn patience() -> RetryPolicy {
+    RetryPolicy { attempts: 3, total: Duration::from_secs(60), failures_max: 100, ..RetryPolicy::default() }
 }
 
-fn guarded(patience: Patience, lines: impl IntoIterator<Item = Line>) -> (Arc<Scripted>, Guarded) {
+fn guarded(patience: RetryPolicy, lines: impl IntoIterator<Item = ScriptedReply>) -> (Arc<Scripted>, Guarded) {
     let model = Scripted::new(lines);
     let price = serde_json::from_str(r#"{"input_usd": 1.0, "output_usd": 2.0}"#).unwrap();
     let guard = Guard::new("vendor", patience);
@@ -24,13 +23,13 @@ fn guarded(patience: Patience, lines: impl IntoIterator<Item = Line>) -> (Arc<Sc
 async fn what_passes_is_tried_again_and_recorded() {
     let (model, guarded) =
         guarded(patience(), [Fails(FailureKind::Unavailable), Breaks("ha", FailureKind::Truncated), Says("hello")]);
-    let mut heard = Heard::default();
-    let answer = guarded.ask(&Request::new("hi"), &mut heard).await.unwrap();
+    let mut heard = CollectedText::default();
+    let answer = guarded.ask(&ModelRequest::new("hi"), &mut heard).await.unwrap();
     assert_eq!(model.calls(), 3);
     let kinds: Vec<FailureKind> = answer.failed.iter().map(|attempt| attempt.failure.kind).collect();
     assert_eq!(kinds, [FailureKind::Unavailable, FailureKind::Truncated]);
     // Of the second attempt something was heard, and it was taken back.
-    assert_eq!(heard, Heard("hello".to_owned(), 1));
+    assert_eq!(heard, CollectedText("hello".to_owned(), 1));
     // 10 tokens at 1 millionth and 5 at 2.
     assert_eq!(answer.cost_usd_micros, Some(20));
 }
@@ -39,7 +38,7 @@ async fn what_passes_is_tried_again_and_recorded() {
 async fn what_does_not_pass_is_not_tried_again() {
     for kind in [FailureKind::Unauthorised, FailureKind::Refused, FailureKind::TooLarge, FailureKind::Withheld] {
         let (model, guarded) = guarded(patience(), [Fails(kind)]);
-        let failure = guarded.ask(&Request::new("hi"), &mut ()).await.unwrap_err();
+        let failure = guarded.ask(&ModelRequest::new("hi"), &mut ()).await.unwrap_err();
         assert_eq!((failure.kind, model.calls()), (kind, 1));
     }
 }
@@ -47,7 +46,7 @@ async fn what_does_not_pass_is_not_tried_again() {
 #[tokio::test(start_paused = true)]
 async fn the_attempts_are_counted() {
     let (model, guarded) = guarded(patience(), vec![Fails(FailureKind::Unavailable); 5]);
-    guarded.ask(&Request::new("hi"), &mut ()).await.unwrap_err();
+    guarded.ask(&ModelRequest::new("hi"), &mut ()).await.unwrap_err();
     assert_eq!(model.calls(), 3);
 }
 
@@ -55,7 +54,7 @@ async fn the_attempts_are_counted() {
 async fn a_vendor_that_says_when_is_left_alone_until_then() {
     let (_, guarded) = guarded(patience(), [FailsFor(FailureKind::RateLimited, 7_000), Says("hello")]);
     let begun = Instant::now();
-    guarded.ask(&Request::new("hi"), &mut ()).await.unwrap();
+    guarded.ask(&ModelRequest::new("hi"), &mut ()).await.unwrap();
     let took = begun.elapsed();
     assert!((Duration::from_secs(7)..Duration::from_secs(9)).contains(&took), "{took:?}");
 }
@@ -64,24 +63,24 @@ async fn a_vendor_that_says_when_is_left_alone_until_then() {
 async fn a_vendor_that_wants_too_long_is_not_asked_again() {
     let (model, guarded) = guarded(patience(), [FailsFor(FailureKind::RateLimited, 3_600_000)]);
     let begun = Instant::now();
-    let failure = guarded.ask(&Request::new("hi"), &mut ()).await.unwrap_err();
+    let failure = guarded.ask(&ModelRequest::new("hi"), &mut ()).await.unwrap_err();
     assert_eq!((failure.kind, model.calls()), (FailureKind::RateLimited, 1));
     assert!(begun.elapsed() < Duration::from_secs(1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn all_attempts_together_have_a_limit() {
-    let (_, guarded) = guarded(Patience { total: Duration::from_secs(5), ..patience() }, [Hangs("ha")]);
+    let (_, guarded) = guarded(RetryPolicy { total: Duration::from_secs(5), ..patience() }, [Hangs("ha")]);
     let begun = Instant::now();
-    let failure = guarded.ask(&Request::new("hi"), &mut ()).await.unwrap_err();
+    let failure = guarded.ask(&ModelRequest::new("hi"), &mut ()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::TimedOut);
     assert_eq!(begun.elapsed().as_secs(), 5);
 }
 
 #[tokio::test(start_paused = true)]
 async fn only_so_many_calls_run_at_the_same_time() {
-    let (model, guarded) = guarded(Patience { concurrency: 3, ..patience() }, vec![Says("hello"); 20]);
-    let request = Request::new("hi");
+    let (model, guarded) = guarded(RetryPolicy { concurrency: 3, ..patience() }, vec![Says("hello"); 20]);
+    let request = ModelRequest::new("hi");
     let answers = join_all((0..20).map(|_| async { guarded.ask(&request, &mut ()).await })).await;
     assert!(answers.iter().all(Result::is_ok));
     assert_eq!(model.most_at_once.load(Ordering::SeqCst), 3);
@@ -89,9 +88,9 @@ async fn only_so_many_calls_run_at_the_same_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_place_is_not_waited_for_for_ever() {
-    let patience = Patience { concurrency: 1, total: Duration::from_secs(5), ..patience() };
+    let patience = RetryPolicy { concurrency: 1, total: Duration::from_secs(5), ..patience() };
     let (model, guarded) = guarded(patience, [Hangs(""), Says("never")]);
-    let request = Request::new("hi");
+    let request = ModelRequest::new("hi");
     let (first, second) = (guarded.ask(&request, &mut ()).await, guarded.guard.places.available_permits());
     // The first gave its place back when its time was over.
     assert_eq!((first.unwrap_err().kind, second), (FailureKind::TimedOut, 1));
@@ -102,10 +101,10 @@ async fn a_place_is_not_waited_for_for_ever() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_keeps_failing_is_left_alone_for_a_while_and_then_tried_by_one() {
-    let patience = Patience { attempts: 1, failures_max: 3, rest: Duration::from_secs(30), ..patience() };
+    let patience = RetryPolicy { attempts: 1, failures_max: 3, rest: Duration::from_secs(30), ..patience() };
     let lines = [vec![Fails(FailureKind::Unavailable); 4], vec![Says("hello"); 2]].concat();
     let (model, guarded) = guarded(patience, lines);
-    let request = Request::new("hi");
+    let request = ModelRequest::new("hi");
     let mut kinds = Vec::new();
     for _ in 0..4 {
         kinds.push(guarded.ask(&request, &mut ()).await.unwrap_err().kind);

@@ -4,10 +4,10 @@ use wiremock::{
 };
 
 use super::*;
-use crate::{FailureKind, Request};
+use crate::{FailureKind, ModelRequest};
 
-fn no_command(name: &str, _: &Provider) -> Result<Arc<dyn Model>, Failure> {
-    Err(Failure::new(name, FailureKind::Misconfigured, "not here"))
+fn no_command(name: &str, _: &ProviderSettings) -> Result<Arc<dyn Model>, ModelFailure> {
+    Err(ModelFailure::new(name, FailureKind::Misconfigured, "not here"))
 }
 
 fn models(text: &str, variables: &[(&str, &str)]) -> Result<Models, String> {
@@ -55,8 +55,11 @@ async fn a_server_that_merely_listens_is_proposed_and_never_chosen() {
     let models = models("", &[("OLLAMA_HOST", &host)]).unwrap();
     let found = async || models.listening().await.into_iter().find(|found| found.provider == "ollama");
     assert_eq!(found().await, None, "it has no model");
-    let expected =
-        Listening { provider: "ollama".to_owned(), model: "small".to_owned(), base_url: format!("http://{host}") };
+    let expected = LocalModelServer {
+        provider: "ollama".to_owned(),
+        model: "small".to_owned(),
+        base_url: format!("http://{host}"),
+    };
     assert_eq!(found().await, Some(expected));
     assert_eq!(models.choose(None).unwrap().provider, "rehearsal");
     assert_eq!(models.choose(Some("ollama")).unwrap().provider, "ollama");
@@ -94,7 +97,7 @@ fn nobody_who_is_not_there_can_be_named() {
 async fn a_fall_back_answers_when_nobody_is_there() {
     let text = "[providers.far]\nkind = 'openai'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nattempts = 1\nfallback = ['rehearsal']";
     let model = models(text, &[]).unwrap().model("far", None).unwrap();
-    let answer = model.ask(&Request::new("Merge intervals"), &mut ()).await.unwrap();
+    let answer = model.ask(&ModelRequest::new("Merge intervals"), &mut ()).await.unwrap();
     assert_eq!(answer.provider, "rehearsal");
     assert_eq!((answer.failed[0].model.as_str(), answer.failed[0].failure.kind), ("far/m", FailureKind::Unreachable));
 }

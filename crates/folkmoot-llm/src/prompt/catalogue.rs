@@ -1,6 +1,6 @@
 //! Every prompt: its name, its text, and the variables that it is given.
 
-use folkmoot_core::debate::{Note, Part};
+use folkmoot_core::debate::{NoteKind, TurnPart};
 
 /// A prompt that is built in.
 #[derive(Debug)]
@@ -19,12 +19,12 @@ pub(super) struct Variable {
     /// What templates call it.
     pub name: &'static str,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: VariableKind,
 }
 
 /// What a variable holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(super) enum VariableKind {
     /// Text from outside, to be fenced.
     Data,
     /// One of our own words.
@@ -36,19 +36,19 @@ pub(super) enum Kind {
 }
 
 const fn data(name: &'static str) -> Variable {
-    Variable { name, kind: Kind::Data }
+    Variable { name, kind: VariableKind::Data }
 }
 
 const fn number(name: &'static str) -> Variable {
-    Variable { name, kind: Kind::Number }
+    Variable { name, kind: VariableKind::Number }
 }
 
 const fn word(name: &'static str, words: &'static [&'static str]) -> Variable {
-    Variable { name, kind: Kind::Word(words) }
+    Variable { name, kind: VariableKind::Word(words) }
 }
 
 const fn list(name: &'static str, of_item: &'static [Variable]) -> Variable {
-    Variable { name, kind: Kind::List(of_item) }
+    Variable { name, kind: VariableKind::List(of_item) }
 }
 
 macro_rules! catalogue {
@@ -64,9 +64,9 @@ macro_rules! catalogue {
 /// Each file of the folder `prompts`; a test compares.
 pub(super) const CATALOGUE: &[Prompt] = catalogue![
     "debate/turn.md" [
-        word("part", Part::WORDS),
+        word("part", TurnPart::WORDS),
         data("topic"),
-        list("notes", &[word("kind", Note::WORDS), data("text")]),
+        list("notes", &[word("kind", NoteKind::WORDS), data("text")]),
         list("answers", &[data("text")])
     ],
     "domains/architecture.md",

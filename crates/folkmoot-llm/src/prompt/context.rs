@@ -6,24 +6,24 @@ use minijinja::Value;
 
 use super::{
     PromptError,
-    catalogue::{Kind, Variable},
+    catalogue::{Variable, VariableKind},
     fence::{self, Rendering},
 };
 
-/// The variables of a prompt. What comes from outside is [data](Context::data); our own words are
+/// The variables of a prompt. What comes from outside is [data](PromptContext::data); our own words are
 /// `&'static str`, so that nothing from outside passes for one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Context(BTreeMap<&'static str, Slot>);
+pub struct PromptContext(BTreeMap<&'static str, Slot>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Slot {
     Data(String),
     Word(&'static str),
     Number(i64),
-    List(Vec<Context>),
+    List(Vec<PromptContext>),
 }
 
-impl Context {
+impl PromptContext {
     /// Nothing.
     pub fn new() -> Self {
         Self::default()
@@ -45,7 +45,7 @@ impl Context {
     }
 
     /// And any number of things, each with the same variables.
-    pub fn list(self, name: &'static str, items: Vec<Context>) -> Self {
+    pub fn list(self, name: &'static str, items: Vec<PromptContext>) -> Self {
         self.with(name, Slot::List(items))
     }
 
@@ -68,15 +68,18 @@ impl Context {
         for variable in variables {
             match (variable.kind, self.0.get(variable.name)) {
                 (_, None) => return refused(variable.name, "is missing"),
-                (Kind::Data, Some(Slot::Data(_))) | (Kind::Number, Some(Slot::Number(_))) => {}
-                (Kind::Word(words), Some(Slot::Word(word))) if words.contains(word) => {}
-                (Kind::Word(words), Some(Slot::Word(word))) => {
+                (VariableKind::Data, Some(Slot::Data(_))) | (VariableKind::Number, Some(Slot::Number(_))) => {}
+                (VariableKind::Word(words), Some(Slot::Word(word))) if words.contains(word) => {}
+                (VariableKind::Word(words), Some(Slot::Word(word))) => {
                     return refused(variable.name, &format!("is {word:?}, not one of {}", words.join(", ")));
                 }
-                (Kind::List(of_item), Some(Slot::List(items))) => {
+                (VariableKind::List(of_item), Some(Slot::List(items))) => {
                     items.iter().try_for_each(|item| item.must_be(prompt, of_item))?;
                 }
-                (Kind::Data | Kind::Number | Kind::Word(_) | Kind::List(_), Some(_)) => {
+                (
+                    VariableKind::Data | VariableKind::Number | VariableKind::Word(_) | VariableKind::List(_),
+                    Some(_),
+                ) => {
                     return refused(variable.name, "is of another kind");
                 }
             }
@@ -120,20 +123,20 @@ impl Context {
 }
 
 /// Every combination of a variable that says nothing and one that says something, and of each word.
-pub(super) fn samples(variables: &[Variable]) -> Vec<Context> {
+pub(super) fn samples(variables: &[Variable]) -> Vec<PromptContext> {
     samples_within("", variables)
 }
 
-fn samples_within(path: &str, variables: &[Variable]) -> Vec<Context> {
-    let mut samples = vec![Context::new()];
+fn samples_within(path: &str, variables: &[Variable]) -> Vec<PromptContext> {
+    let mut samples = vec![PromptContext::new()];
     for variable in variables {
         let name = format!("{path}{}", variable.name);
         let slots: Vec<Slot> = match variable.kind {
-            Kind::Data => vec![Slot::Data(String::new()), Slot::Data(sample_of(&name))],
-            Kind::Word(words) => words.iter().copied().map(Slot::Word).collect(),
-            Kind::Number => [0, 1, 2, 3, 4, 5, 10, 100].map(Slot::Number).to_vec(),
+            VariableKind::Data => vec![Slot::Data(String::new()), Slot::Data(sample_of(&name))],
+            VariableKind::Word(words) => words.iter().copied().map(Slot::Word).collect(),
+            VariableKind::Number => [0, 1, 2, 3, 4, 5, 10, 100].map(Slot::Number).to_vec(),
             // All samples of an item are in one list: it is as long as two or more.
-            Kind::List(of_item) => {
+            VariableKind::List(of_item) => {
                 vec![Slot::List(Vec::new()), Slot::List(samples_within(&format!("{name}."), of_item))]
             }
         };
@@ -153,9 +156,11 @@ pub(super) fn sample_of(variable: &str) -> String {
 /// The data among the variables, by their paths.
 pub(super) fn data_of(variables: &[Variable]) -> Vec<String> {
     let paths = |variable: &Variable| match variable.kind {
-        Kind::Data => vec![variable.name.to_owned()],
-        Kind::List(of_item) => data_of(of_item).iter().map(|path| format!("{}.{path}", variable.name)).collect(),
-        Kind::Word(_) | Kind::Number => Vec::new(),
+        VariableKind::Data => vec![variable.name.to_owned()],
+        VariableKind::List(of_item) => {
+            data_of(of_item).iter().map(|path| format!("{}.{path}", variable.name)).collect()
+        }
+        VariableKind::Word(_) | VariableKind::Number => Vec::new(),
     };
     variables.iter().flat_map(paths).collect()
 }

@@ -2,10 +2,10 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use folkmoot_core::{
     AgentRole, Domain,
-    debate::{Note, Part},
+    debate::{NoteKind, TurnPart},
 };
 
-use super::{Context, PromptError, Prompts, catalogue::CATALOGUE};
+use super::{PromptContext, PromptError, Prompts, catalogue::CATALOGUE};
 
 /// The prompts, but with that text for one of them.
 fn with(name: &str, source: &str) -> Result<Prompts, PromptError> {
@@ -46,7 +46,7 @@ fn every_role_and_every_domain_but_the_general_has_its_prompt() {
 fn the_prompt_of_each_role_is_as_agreed() {
     let prompts = Prompts::embedded();
     for role in AgentRole::WORDS {
-        let text = prompts.render(&format!("roles/{role}.md"), &Context::new()).unwrap();
+        let text = prompts.render(&format!("roles/{role}.md"), &PromptContext::new()).unwrap();
         insta::assert_snapshot!(format!("role_{role}"), text);
     }
 }
@@ -55,26 +55,28 @@ fn the_prompt_of_each_role_is_as_agreed() {
 fn the_prompts_of_domains_and_the_rules_are_as_agreed() {
     let prompts = Prompts::embedded();
     for domain in Domain::WORDS.iter().filter(|word| **word != "general") {
-        let text = prompts.render(&format!("domains/{domain}.md"), &Context::new()).unwrap();
+        let text = prompts.render(&format!("domains/{domain}.md"), &PromptContext::new()).unwrap();
         insta::assert_snapshot!(format!("domain_{domain}"), text);
     }
-    insta::assert_snapshot!("rest", prompts.render("parts/rest.md", &Context::new()).unwrap());
-    insta::assert_snapshot!("rules", prompts.render("parts/rules.md", &Context::new()).unwrap());
+    insta::assert_snapshot!("rest", prompts.render("parts/rest.md", &PromptContext::new()).unwrap());
+    insta::assert_snapshot!("rules", prompts.render("parts/rules.md", &PromptContext::new()).unwrap());
 }
 
 #[test]
 fn the_parts_with_data_are_as_agreed() {
     let prompts = Prompts::embedded();
-    let repair =
-        Context::new().data("problems", "line 1, column 13: expected a value").data("schema", "{\"type\":\"object\"}");
+    let repair = PromptContext::new()
+        .data("problems", "line 1, column 13: expected a value")
+        .data("schema", "{\"type\":\"object\"}");
     insta::assert_snapshot!("repair", prompts.render("parts/repair.md", &repair).unwrap());
-    let tool_use = Context::new()
+    let tool_use = PromptContext::new()
         .data("tools", "[{\"name\":\"run_tests\"}]")
         .data("form", "{\"type\":\"string\"}")
         .number("calls_left", 4);
     insta::assert_snapshot!("tool_use", prompts.render("parts/tool_use.md", &tool_use).unwrap());
-    let result =
-        |left| Context::new().data("call", "{\"tool\":\"x\"}").data("result", "2 passed").number("calls_left", left);
+    let result = |left| {
+        PromptContext::new().data("call", "{\"tool\":\"x\"}").data("result", "2 passed").number("calls_left", left)
+    };
     insta::assert_snapshot!("tool_result", prompts.render("parts/tool_result.md", &result(3)).unwrap());
     insta::assert_snapshot!("tool_result_last", prompts.render("parts/tool_result.md", &result(0)).unwrap());
 }
@@ -82,19 +84,20 @@ fn the_parts_with_data_are_as_agreed() {
 #[test]
 fn what_a_turn_asks_for_is_as_agreed() {
     let prompts = Prompts::embedded();
-    let text = |text: &str| Context::new().data("text", text);
-    let note = |kind: &'static str| Context::new().word("kind", kind).data("text", "$ factor 91\n91: 7 13");
-    for part in Part::WORDS {
+    let text = |text: &str| PromptContext::new().data("text", text);
+    let note = |kind: &'static str| PromptContext::new().word("kind", kind).data("text", "$ factor 91\n91: 7 13");
+    for part in TurnPart::WORDS {
         let first = *part == "clarify";
-        let context = Context::new()
+        let context = PromptContext::new()
             .word("part", part)
             .data("topic", "Is 91 prime?")
             .list("notes", if first { vec![] } else { vec![note("guidance"), note("result")] })
             .list("answers", if first { vec![] } else { vec![text("Yes."), text("No: 7 * 13.")] });
         insta::assert_snapshot!(format!("turn_{part}"), prompts.render("debate/turn.md", &context).unwrap());
     }
-    let notes = Note::WORDS.iter().map(|kind| note(kind)).collect();
-    let all = Context::new().word("part", "proposal").data("topic", "x").list("notes", notes).list("answers", vec![]);
+    let notes = NoteKind::WORDS.iter().map(|kind| note(kind)).collect();
+    let all =
+        PromptContext::new().word("part", "proposal").data("topic", "x").list("notes", notes).list("answers", vec![]);
     insta::assert_snapshot!("turn_with_every_note", prompts.render("debate/turn.md", &all).unwrap());
 }
 
@@ -103,8 +106,8 @@ fn a_system_prompt_is_the_role_the_domain_and_the_rules() {
     let prompts = Prompts::embedded();
     insta::assert_snapshot!("system_critic_of_security", prompts.system(AgentRole::Critic, Domain::Security).unwrap());
     let general = prompts.system(AgentRole::Critic, Domain::General).unwrap();
-    let role = prompts.render("roles/critic.md", &Context::new()).unwrap();
-    let rules = prompts.render("parts/rules.md", &Context::new()).unwrap();
+    let role = prompts.render("roles/critic.md", &PromptContext::new()).unwrap();
+    let rules = prompts.render("parts/rules.md", &PromptContext::new()).unwrap();
     assert_eq!(general, format!("{role}\n\n{rules}"));
     for role in AgentRole::ALL {
         for domain in Domain::ALL {
@@ -223,7 +226,7 @@ fn a_prompt_that_forgets_its_data_is_refused() {
 #[test]
 fn a_prompt_includes_prompts_and_nothing_else() {
     let prompts = with("roles/critic.md", "Be brief.\n{% include 'domains/code.md' %}").unwrap();
-    let text = prompts.render("roles/critic.md", &Context::new()).unwrap();
+    let text = prompts.render("roles/critic.md", &PromptContext::new()).unwrap();
     assert!(text.starts_with("Be brief.\nThis debate is about code."), "{text}");
     for outside in ["../../Cargo.toml", "/etc/hostname", "roles/unknown.md", "roles/../parts/rules.md"] {
         let said = refusal(&format!("{{% include '{outside}' %}}{{{{ tools|fence('t') }}}}"));
@@ -250,24 +253,29 @@ fn no_template_runs_for_ever_or_without_bounds() {
 #[test]
 fn a_context_has_exactly_the_variables_of_its_prompt() {
     let prompts = Prompts::embedded();
-    let said = |context: Context| prompts.render("parts/tool_use.md", &context).unwrap_err().to_string();
-    let full = Context::new().data("tools", "[]").data("form", "{}").number("calls_left", 1);
-    assert!(said(Context::new()).ends_with("its variable `tools` is missing"));
+    let said = |context: PromptContext| prompts.render("parts/tool_use.md", &context).unwrap_err().to_string();
+    let full = PromptContext::new().data("tools", "[]").data("form", "{}").number("calls_left", 1);
+    assert!(said(PromptContext::new()).ends_with("its variable `tools` is missing"));
     assert!(said(full.clone().data("topic", "x")).ends_with("its variable `topic` is not a variable of this prompt"));
     assert!(said(full.clone().word("tools", "none")).ends_with("its variable `tools` is of another kind"));
     assert!(said(full.data("calls_left", "1")).ends_with("its variable `calls_left` is of another kind"));
     let turn = |part, answer| {
-        Context::new().word("part", part).data("topic", "x").list("answers", vec![answer]).list("notes", vec![])
+        PromptContext::new().word("part", part).data("topic", "x").list("answers", vec![answer]).list("notes", vec![])
     };
-    let said = |context: Context| prompts.render("debate/turn.md", &context).unwrap_err().to_string();
-    assert!(said(turn("lunch", Context::new().data("text", "x"))).contains("`part` is \"lunch\", not one of clarify"));
-    assert!(said(turn("review", Context::new())).ends_with("its variable `text` is missing"));
-    assert!(said(turn("review", Context::new().word("text", "x"))).ends_with("its variable `text` is of another kind"));
+    let said = |context: PromptContext| prompts.render("debate/turn.md", &context).unwrap_err().to_string();
+    assert!(
+        said(turn("lunch", PromptContext::new().data("text", "x"))).contains("`part` is \"lunch\", not one of clarify")
+    );
+    assert!(said(turn("review", PromptContext::new())).ends_with("its variable `text` is missing"));
+    assert!(
+        said(turn("review", PromptContext::new().word("text", "x")))
+            .ends_with("its variable `text` is of another kind")
+    );
 }
 
 #[test]
 fn a_prompt_that_is_not_there_is_refused_with_those_that_are() {
-    let error = Prompts::embedded().render("roles/poet.md", &Context::new()).unwrap_err().to_string();
+    let error = Prompts::embedded().render("roles/poet.md", &PromptContext::new()).unwrap_err().to_string();
     assert!(
         error.starts_with(r#"there is no prompt "roles/poet.md"; there are debate/turn.md, domains/architecture.md, "#),
         "{error}"

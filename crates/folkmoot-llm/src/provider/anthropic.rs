@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::{
     Endpoint,
-    count::{self, Count},
-    fault::Fault,
+    answer_stream::{AnswerStream, VendorDialect, VendorRequest, parse},
+    count::{self, TokenCount},
+    fault::VendorFault,
     frames::Framing,
-    http::{Http, Key, named},
-    telling::{Asked, Dialect, Told, parse},
+    http::{Http, KeyHeader, named},
 };
-use crate::{Answer, Failure, FailureKind, Finish, Hear, Model, Request, Speaker};
+use crate::{FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Speaker};
 
 /// Anthropic, or a gateway that speaks as they do.
 #[derive(Debug)]
@@ -30,13 +30,13 @@ impl Anthropic {
     pub const BASE_URL: &str = "https://api.anthropic.com";
 
     /// The `model` at `endpoint`, whose base URL ends where `/v1/messages` begins.
-    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self, Failure> {
-        Ok(Self { http: Http::new(endpoint, "/v1", Key::In("x-api-key"))?, model: model.into() })
+    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self, ModelFailure> {
+        Ok(Self { http: Http::new(endpoint, "/v1", KeyHeader::In("x-api-key"))?, model: model.into() })
     }
 
-    async fn one(&self, request: &Request, hear: &mut dyn Hear) -> Result<Answer, Fault> {
+    async fn one(&self, request: &ModelRequest, hear: &mut dyn Hear) -> Result<ModelAnswer, VendorFault> {
         let body = body(request, &self.model)?.to_string();
-        let asked = Asked { request, model: &self.model, path: "/v1/messages", body };
+        let asked = VendorRequest { request, model: &self.model, path: "/v1/messages", body };
         let dialect = Events { is_structured: request.schema.is_some() };
         let named = |post: RequestBuilder| named(post.header("anthropic-version", VERSION), request);
         self.http.tell(asked, dialect, hear, named).await
@@ -44,14 +44,18 @@ impl Anthropic {
 }
 
 impl Model for Anthropic {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         async move { self.one(request, hear).await.map_err(|fault| self.http.failure(fault)) }.boxed()
     }
 }
 
 /// A shape is asked for as the input of a tool that the model must use: every model of theirs can
 /// do that.
-fn body(request: &Request, model: &str) -> Result<Value, Fault> {
+fn body(request: &ModelRequest, model: &str) -> Result<Value, VendorFault> {
     let said = request.messages.iter().map(|message| {
         let role = match message.speaker {
             Speaker::User => "user",
@@ -75,7 +79,7 @@ fn body(request: &Request, model: &str) -> Result<Value, Fault> {
         if schema.schema.get("type").is_none_or(|kind| kind != "object") {
             let detail =
                 format!("the schema {:?} must describe an object: Anthropic's tools take nothing else", schema.name);
-            return Err(Fault::new(FailureKind::Misconfigured, detail));
+            return Err(VendorFault::new(FailureKind::Misconfigured, detail));
         }
         let description = "Gives the answer. Call it once, with all of the answer.";
         body["tools"] = json!([{ "name": schema.name, "description": description, "input_schema": schema.schema }]);
@@ -92,17 +96,17 @@ struct Events {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Event {
+enum AnthropicEvent {
     MessageStart {
-        message: Message,
+        message: AnthropicMessage,
     },
     ContentBlockDelta {
         delta: Delta,
     },
     MessageDelta {
-        delta: Ending,
+        delta: AnthropicMessageDelta,
         #[serde(default, deserialize_with = "count::group")]
-        usage: Option<Counts>,
+        usage: Option<AnthropicUsage>,
     },
     MessageStop,
     Error {
@@ -126,13 +130,13 @@ enum Delta {
 }
 
 #[derive(Deserialize)]
-struct Ending {
+struct AnthropicMessageDelta {
     #[serde(default)]
     stop_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct AnthropicMessage {
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
@@ -140,7 +144,7 @@ struct Message {
     #[serde(default)]
     stop_reason: Option<String>,
     #[serde(default, deserialize_with = "count::group")]
-    usage: Option<Counts>,
+    usage: Option<AnthropicUsage>,
 }
 
 #[derive(Deserialize)]
@@ -158,61 +162,61 @@ enum Block {
 
 /// What was read is counted in three parts.
 #[derive(Deserialize)]
-struct Counts {
+struct AnthropicUsage {
     #[serde(default)]
-    input_tokens: Count,
+    input_tokens: TokenCount,
     #[serde(default)]
-    cache_creation_input_tokens: Count,
+    cache_creation_input_tokens: TokenCount,
     #[serde(default)]
-    cache_read_input_tokens: Count,
+    cache_read_input_tokens: TokenCount,
     #[serde(default)]
-    output_tokens: Count,
+    output_tokens: TokenCount,
 }
 
-impl Dialect for Events {
+impl VendorDialect for Events {
     const FRAMING: Framing = Framing::Sse;
 
-    fn event(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+    fn event(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
         match parse(message)? {
-            Event::MessageStart { message } => {
+            AnthropicEvent::MessageStart { message } => {
                 self.message(message, told)?;
                 // What was written is counted from the first word on, and known at the end.
-                told.output_tokens = Count::Unsaid;
+                told.output_tokens = TokenCount::Unsaid;
                 Ok(())
             }
-            Event::ContentBlockDelta { delta: Delta::Text { text } } if !self.is_structured => told.say(&text),
-            Event::ContentBlockDelta { delta: Delta::InputJson { partial_json } } if self.is_structured => {
+            AnthropicEvent::ContentBlockDelta { delta: Delta::Text { text } } if !self.is_structured => told.say(&text),
+            AnthropicEvent::ContentBlockDelta { delta: Delta::InputJson { partial_json } } if self.is_structured => {
                 told.say(&partial_json)
             }
-            Event::MessageDelta { delta, usage } => {
+            AnthropicEvent::MessageDelta { delta, usage } => {
                 count(usage, told);
                 finish(delta.stop_reason.as_deref(), told)
             }
-            Event::MessageStop => {
+            AnthropicEvent::MessageStop => {
                 told.over = true;
                 Ok(())
             }
-            Event::Error { error } => Err(Fault::told(&error)),
-            Event::ContentBlockDelta { .. } | Event::Other => Ok(()),
+            AnthropicEvent::Error { error } => Err(VendorFault::told(&error)),
+            AnthropicEvent::ContentBlockDelta { .. } | AnthropicEvent::Other => Ok(()),
         }
     }
 
-    fn whole(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+    fn whole(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
         #[derive(Deserialize)]
         #[serde(tag = "type", rename_all = "snake_case")]
         enum Whole {
-            Message(Message),
+            Message(AnthropicMessage),
             Error { error: Value },
         }
         match parse(message)? {
             Whole::Message(message) => self.message(message, told),
-            Whole::Error { error } => Err(Fault::told(&error)),
+            Whole::Error { error } => Err(VendorFault::told(&error)),
         }
     }
 }
 
 impl Events {
-    fn message(&self, message: Message, told: &mut Told<'_>) -> Result<(), Fault> {
+    fn message(&self, message: AnthropicMessage, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
         told.version = message.model.or(told.version.take());
         count(message.usage, told);
         for block in message.content {
@@ -226,9 +230,9 @@ impl Events {
     }
 }
 
-fn count(counts: Option<Counts>, told: &mut Told<'_>) {
+fn count(counts: Option<AnthropicUsage>, told: &mut AnswerStream<'_>) {
     let Some(counts) = counts else { return };
-    if counts.input_tokens != Count::Unsaid {
+    if counts.input_tokens != TokenCount::Unsaid {
         let cached = counts.cache_read_input_tokens;
         told.input_tokens = counts.input_tokens.plus(cached).plus(counts.cache_creation_input_tokens);
         told.cached_tokens = cached;
@@ -236,13 +240,13 @@ fn count(counts: Option<Counts>, told: &mut Told<'_>) {
     told.output_tokens = counts.output_tokens.or(told.output_tokens);
 }
 
-fn finish(reason: Option<&str>, told: &mut Told<'_>) -> Result<(), Fault> {
+fn finish(reason: Option<&str>, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
     let Some(reason) = reason else { return Ok(()) };
     told.finish = Some(match reason {
         "end_turn" | "stop_sequence" | "tool_use" => Finish::Stop,
         "max_tokens" | "model_context_window_exceeded" => Finish::Length,
-        "refusal" => return Err(Fault::new(FailureKind::Withheld, "the model refuses to answer")),
-        other => return Err(Fault::malformed(format!("ended for a reason that nobody knows: {other}"))),
+        "refusal" => return Err(VendorFault::new(FailureKind::Withheld, "the model refuses to answer")),
+        other => return Err(VendorFault::malformed(format!("ended for a reason that nobody knows: {other}"))),
     });
     Ok(())
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A number of tokens, as far as the vendor said one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Count {
+pub(super) enum TokenCount {
     /// Nothing was said.
     #[default]
     Unsaid,
@@ -19,7 +19,7 @@ pub(super) enum Count {
 /// No call takes as many.
 const TOKENS_MAX: u64 = 1_000_000_000;
 
-impl Count {
+impl TokenCount {
     /// This, or, where nothing is said, what was said before.
     pub(super) fn or(self, before: Self) -> Self {
         if self == Self::Unsaid { before } else { self }
@@ -42,7 +42,7 @@ impl Count {
     }
 }
 
-impl<'de> Deserialize<'de> for Count {
+impl<'de> Deserialize<'de> for TokenCount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match Value::deserialize(deserializer)? {
             Value::Null => Self::Unsaid,

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{fault::Fault, http::Http, patience::Patience};
+use super::{call_timer::CallTimer, fault::VendorFault, http::Http};
 
 pub(super) type Embedding = Vec<f32>;
 
@@ -16,7 +16,7 @@ const VECTOR_BYTES_MAX: usize = 256 * 1024;
 /// A vendor's answer to one batch.
 pub(super) trait Vectors: DeserializeOwned {
     /// Its vectors, in the order of the texts.
-    fn in_order(self) -> Result<Vec<Embedding>, Fault>;
+    fn in_order(self) -> Result<Vec<Embedding>, VendorFault>;
 }
 
 /// A vector for each of `texts`, asked for in batches one after another at `path` with what `body`
@@ -26,16 +26,16 @@ pub(super) async fn embed<T: Vectors>(
     texts: &[String],
     path: &str,
     body: impl Fn(&[String]) -> Value,
-) -> Result<Vec<Embedding>, Fault> {
+) -> Result<Vec<Embedding>, VendorFault> {
     let mut vectors = Vec::with_capacity(texts.len());
     for batch in texts.chunks(BATCH) {
-        let patience = Patience::of(&http.endpoint);
+        let patience = CallTimer::of(&http.endpoint);
         let post = http.post(path, body(batch).to_string());
         let answer: T = http.fetch(post, &patience, batch.len() * VECTOR_BYTES_MAX).await?;
         let found = answer.in_order()?;
         // Counted for each batch, or the vectors of the next would go to the wrong texts.
         if found.len() != batch.len() {
-            return Err(Fault::malformed(format!("answered {} vectors for {} texts", found.len(), batch.len())));
+            return Err(VendorFault::malformed(format!("answered {} vectors for {} texts", found.len(), batch.len())));
         }
         vectors.extend(found);
     }
@@ -43,13 +43,13 @@ pub(super) async fn embed<T: Vectors>(
     Ok(vectors)
 }
 
-fn must_be_alike(vectors: &[Embedding]) -> Result<(), Fault> {
+fn must_be_alike(vectors: &[Embedding]) -> Result<(), VendorFault> {
     let length = vectors.first().map_or(0, Vec::len);
     if vectors.iter().any(|vector| vector.is_empty() || vector.len() != length) {
-        return Err(Fault::malformed("answered vectors of different lengths, or without numbers"));
+        return Err(VendorFault::malformed("answered vectors of different lengths, or without numbers"));
     }
     if vectors.iter().flatten().any(|number| !number.is_finite()) {
-        return Err(Fault::malformed("answered a vector with a number that is not finite"));
+        return Err(VendorFault::malformed("answered a vector with a number that is not finite"));
     }
     Ok(())
 }

@@ -6,11 +6,11 @@ use reqwest::StatusCode;
 use serde_json::Value;
 
 use super::Secret;
-use crate::{Failure, FailureKind};
+use crate::{FailureKind, ModelFailure};
 
-/// Becomes a [`Failure`] by [`Fault::of`] only, which lets no key through.
+/// Becomes a [`ModelFailure`] by [`VendorFault::of`] only, which lets no key through.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct VendorFault {
     pub(super) kind: FailureKind,
     detail: String,
     retry_after: Option<Duration>,
@@ -19,7 +19,7 @@ pub(super) struct Fault {
 /// The longest detail. More than a sentence or two of a vendor's helps nobody.
 const DETAIL_CHARS_MAX: usize = 300;
 
-impl Fault {
+impl VendorFault {
     pub(super) fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into(), retry_after: None }
     }
@@ -39,8 +39,8 @@ impl Fault {
     }
 
     /// As a failure of `provider`, whose key is erased from it.
-    pub(super) fn of(self, provider: &str, key: Option<&Secret>) -> Failure {
-        Failure::new(provider, self.kind, tame(&self.detail, key)).after(self.retry_after)
+    pub(super) fn of(self, provider: &str, key: Option<&Secret>) -> ModelFailure {
+        ModelFailure::new(provider, self.kind, tame(&self.detail, key)).after(self.retry_after)
     }
 
     /// What a vendor says in place of an answer: `{"error": …}`. Every vendor has the same idea of

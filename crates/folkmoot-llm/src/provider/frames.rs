@@ -2,7 +2,7 @@
 
 use serde::de::IgnoredAny;
 
-use super::fault::Fault;
+use super::fault::VendorFault;
 use crate::FailureKind;
 
 /// How a vendor separates its messages.
@@ -16,7 +16,7 @@ pub(super) enum Framing {
 
 /// A message of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Frame<'a> {
+pub(super) enum StreamFrame<'a> {
     /// One of many.
     Event(&'a str),
     /// All there is: the server did not stream.
@@ -26,7 +26,7 @@ pub(super) enum Frame<'a> {
 /// The bytes of a message that is not complete yet.
 #[derive(Debug)]
 pub(super) struct Frames {
-    shape: Shape,
+    shape: StreamShape,
     bytes_max: usize,
     line: Vec<u8>,
     data: Option<Vec<u8>>,
@@ -37,7 +37,7 @@ pub(super) struct Frames {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Shape {
+enum StreamShape {
     /// Nothing but blanks came yet; events were asked for.
     Unknown,
     Sse,
@@ -53,8 +53,8 @@ impl Frames {
     /// No message may be longer than `bytes_max`.
     pub(super) fn new(framing: Framing, bytes_max: usize) -> Self {
         let shape = match framing {
-            Framing::Sse => Shape::Unknown,
-            Framing::Lines => Shape::Lines,
+            Framing::Sse => StreamShape::Unknown,
+            Framing::Lines => StreamShape::Lines,
         };
         Self { shape, bytes_max, line: Vec::new(), data: None, after_return: false, found: 0, foreign: false }
     }
@@ -63,13 +63,13 @@ impl Frames {
     pub(super) fn push(
         &mut self,
         mut bytes: &[u8],
-        read: &mut dyn FnMut(Frame<'_>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        if matches!(self.shape, Shape::Unknown) {
+        read: &mut dyn FnMut(StreamFrame<'_>) -> Result<(), VendorFault>,
+    ) -> Result<(), VendorFault> {
+        if matches!(self.shape, StreamShape::Unknown) {
             bytes = bytes.trim_ascii_start();
             self.shape = self.recognise(bytes)?;
         }
-        if matches!(self.shape, Shape::Whole) {
+        if matches!(self.shape, StreamShape::Whole) {
             return self.hold(bytes);
         }
         while let Some(at) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -90,59 +90,70 @@ impl Frames {
     }
 
     /// The stream is over: what is left is a message too, unless it is half of one.
-    pub(super) fn end(mut self, read: &mut dyn FnMut(Frame<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
+    pub(super) fn end(
+        mut self,
+        read: &mut dyn FnMut(StreamFrame<'_>) -> Result<(), VendorFault>,
+    ) -> Result<(), VendorFault> {
         match self.shape {
-            Shape::Whole => {
+            StreamShape::Whole => {
                 let document = self.line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.line);
                 must_be_complete(document)?;
-                read(Frame::Whole(text(document)?))
+                read(StreamFrame::Whole(text(document)?))
             }
-            Shape::Lines if self.line.trim_ascii().is_empty() => Ok(()),
-            Shape::Lines => {
+            StreamShape::Lines if self.line.trim_ascii().is_empty() => Ok(()),
+            StreamShape::Lines => {
                 must_be_complete(&self.line)?;
                 self.end_line(read)
             }
-            Shape::Unknown | Shape::Sse => self.end_events(read),
+            StreamShape::Unknown | StreamShape::Sse => self.end_events(read),
         }
     }
 
-    fn end_events(&mut self, read: &mut dyn FnMut(Frame<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
+    fn end_events(
+        &mut self,
+        read: &mut dyn FnMut(StreamFrame<'_>) -> Result<(), VendorFault>,
+    ) -> Result<(), VendorFault> {
         let is_half_a_field = FIELDS.iter().any(|field| field.starts_with(&self.line));
         if !(self.line.is_empty() || is_half_a_field) {
             self.end_line(read).map_err(cut)?;
         }
         self.end_event(read).map_err(cut)?;
         if self.found == 0 && self.foreign {
-            return Err(Fault::malformed("answered with something that is no stream of events: check the base URL"));
+            return Err(VendorFault::malformed(
+                "answered with something that is no stream of events: check the base URL",
+            ));
         }
         Ok(())
     }
 
     /// Some servers answer with one JSON document although they were asked to stream, and gateways
     /// with a web page.
-    fn recognise(&self, bytes: &[u8]) -> Result<Shape, Fault> {
+    fn recognise(&self, bytes: &[u8]) -> Result<StreamShape, VendorFault> {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         match bytes.first() {
-            None => Ok(Shape::Unknown),
-            Some(b'{' | b'[') => Ok(Shape::Whole),
-            Some(b'<') => Err(Fault::malformed("answered with a web page: check the base URL")),
-            Some(_) => Ok(Shape::Sse),
+            None => Ok(StreamShape::Unknown),
+            Some(b'{' | b'[') => Ok(StreamShape::Whole),
+            Some(b'<') => Err(VendorFault::malformed("answered with a web page: check the base URL")),
+            Some(_) => Ok(StreamShape::Sse),
         }
     }
 
-    fn hold(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+    fn hold(&mut self, bytes: &[u8]) -> Result<(), VendorFault> {
         let held = self.line.len() + self.data.as_ref().map_or(0, Vec::len);
         if held + bytes.len() > self.bytes_max {
             let detail = format!("one message of the answer is longer than {} bytes", self.bytes_max);
-            return Err(Fault::new(FailureKind::TooLarge, detail));
+            return Err(VendorFault::new(FailureKind::TooLarge, detail));
         }
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn end_line(&mut self, read: &mut dyn FnMut(Frame<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
+    fn end_line(
+        &mut self,
+        read: &mut dyn FnMut(StreamFrame<'_>) -> Result<(), VendorFault>,
+    ) -> Result<(), VendorFault> {
         let line = std::mem::take(&mut self.line);
-        if matches!(self.shape, Shape::Lines) {
+        if matches!(self.shape, StreamShape::Lines) {
             return if line.trim_ascii().is_empty() { Ok(()) } else { self.tell(&line, read) };
         }
         let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line);
@@ -166,41 +177,48 @@ impl Frames {
         Ok(())
     }
 
-    fn end_event(&mut self, read: &mut dyn FnMut(Frame<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
+    fn end_event(
+        &mut self,
+        read: &mut dyn FnMut(StreamFrame<'_>) -> Result<(), VendorFault>,
+    ) -> Result<(), VendorFault> {
         match self.data.take() {
             Some(data) if !data.is_empty() => self.tell(&data, read),
             _ => Ok(()),
         }
     }
 
-    fn tell(&mut self, bytes: &[u8], read: &mut dyn FnMut(Frame<'_>) -> Result<(), Fault>) -> Result<(), Fault> {
+    fn tell(
+        &mut self,
+        bytes: &[u8],
+        read: &mut dyn FnMut(StreamFrame<'_>) -> Result<(), VendorFault>,
+    ) -> Result<(), VendorFault> {
         self.found += 1;
-        read(Frame::Event(text(bytes)?))
+        read(StreamFrame::Event(text(bytes)?))
     }
 }
 
-fn text(bytes: &[u8]) -> Result<&str, Fault> {
-    std::str::from_utf8(bytes).map_err(|error| Fault::malformed(format!("the answer is not UTF-8: {error}")))
+fn text(bytes: &[u8]) -> Result<&str, VendorFault> {
+    std::str::from_utf8(bytes).map_err(|error| VendorFault::malformed(format!("the answer is not UTF-8: {error}")))
 }
 
 /// A document that ends before its end lost it on the way; one that is wrong before that was
 /// written so.
-fn must_be_complete(document: &[u8]) -> Result<(), Fault> {
+fn must_be_complete(document: &[u8]) -> Result<(), VendorFault> {
     let is_half_a_character = std::str::from_utf8(document).is_err_and(|error| error.error_len().is_none());
     match serde_json::from_slice::<IgnoredAny>(document) {
         Err(error) if error.is_eof() || is_half_a_character => Err(cut_off()),
-        Err(error) => Err(Fault::malformed(format!("answered with something that is not JSON: {error}"))),
+        Err(error) => Err(VendorFault::malformed(format!("answered with something that is not JSON: {error}"))),
         Ok(IgnoredAny) => Ok(()),
     }
 }
 
 /// What cannot be read at the very end is an event that lost its end.
-fn cut(fault: Fault) -> Fault {
+fn cut(fault: VendorFault) -> VendorFault {
     if fault.kind == FailureKind::Malformed { cut_off() } else { fault }
 }
 
-fn cut_off() -> Fault {
-    Fault::new(FailureKind::Truncated, "the answer was cut off within a message")
+fn cut_off() -> VendorFault {
+    VendorFault::new(FailureKind::Truncated, "the answer was cut off within a message")
 }
 
 #[cfg(test)]

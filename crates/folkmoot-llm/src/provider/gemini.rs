@@ -6,14 +6,16 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::{
     Endpoint,
-    count::{self, Count},
+    answer_stream::{AnswerStream, VendorDialect, VendorRequest, parse},
+    count::{self, TokenCount},
     embedding::{Embedding, Vectors, embed},
-    fault::Fault,
+    fault::VendorFault,
     frames::Framing,
-    http::{Http, Key, unreadable},
-    telling::{Asked, Dialect, Told, parse},
+    http::{Http, KeyHeader, unreadable},
 };
-use crate::{Answer, Embedder, Failure, FailureKind, Finish, Hear, Model, Request, Speaker, structured::portable};
+use crate::{
+    Embedder, FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Speaker, structured::portable,
+};
 
 /// Gemini, with a key of Google's AI Studio.
 #[derive(Debug)]
@@ -30,49 +32,58 @@ impl Gemini {
     pub const BASE_URL: &str = "https://generativelanguage.googleapis.com";
 
     /// The `model` at `endpoint`, whose base URL ends where `/v1beta` begins.
-    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self, Failure> {
+    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self, ModelFailure> {
         let model = model.into();
         let name = endpoint.name.clone();
-        let http = Http::new(endpoint, "/v1beta", Key::In("x-goog-api-key"))?;
+        let http = Http::new(endpoint, "/v1beta", KeyHeader::In("x-goog-api-key"))?;
         // It becomes part of the address, where other characters would lead elsewhere.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');
         if model.is_empty() || !model.chars().all(is_plain) || model.contains("..") {
-            return Err(Failure::new(name, FailureKind::Misconfigured, format!("{model:?} is no name of a model")));
+            return Err(ModelFailure::new(
+                name,
+                FailureKind::Misconfigured,
+                format!("{model:?} is no name of a model"),
+            ));
         }
         let resource = if model.contains('/') { model.clone() } else { format!("models/{model}") };
         Ok(Self { http, model, resource })
     }
 
-    async fn vectors(&self, texts: &[String]) -> Result<Vec<Embedding>, Fault> {
+    async fn vectors(&self, texts: &[String]) -> Result<Vec<Embedding>, VendorFault> {
         let body = |batch: &[String]| {
             let requests =
                 batch.iter().map(|text| json!({ "model": self.resource, "content": { "parts": [{ "text": text }] } }));
             json!({ "requests": requests.collect::<Vec<_>>() })
         };
-        embed::<Embeddings>(&self.http, texts, &format!("/v1beta/{}:batchEmbedContents", self.resource), body).await
+        embed::<GeminiEmbeddings>(&self.http, texts, &format!("/v1beta/{}:batchEmbedContents", self.resource), body)
+            .await
     }
 
-    async fn one(&self, request: &Request, hear: &mut dyn Hear) -> Result<Answer, Fault> {
+    async fn one(&self, request: &ModelRequest, hear: &mut dyn Hear) -> Result<ModelAnswer, VendorFault> {
         let path = format!("/v1beta/{}:streamGenerateContent?alt=sse", self.resource);
-        let asked = Asked { request, model: &self.model, path: &path, body: body(request).to_string() };
+        let asked = VendorRequest { request, model: &self.model, path: &path, body: body(request).to_string() };
         self.http.tell(asked, Responses, hear, |post| post).await
     }
 }
 
 impl Model for Gemini {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         async move { self.one(request, hear).await.map_err(|fault| self.http.failure(fault)) }.boxed()
     }
 }
 
 impl Embedder for Gemini {
-    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, Failure>> {
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ModelFailure>> {
         async move { self.vectors(texts).await.map_err(|fault| self.http.failure(fault)) }.boxed()
     }
 }
 
 #[derive(Deserialize)]
-struct Embeddings {
+struct GeminiEmbeddings {
     embeddings: Vec<Values>,
 }
 
@@ -81,13 +92,13 @@ struct Values {
     values: Embedding,
 }
 
-impl Vectors for Embeddings {
-    fn in_order(self) -> Result<Vec<Embedding>, Fault> {
+impl Vectors for GeminiEmbeddings {
+    fn in_order(self) -> Result<Vec<Embedding>, VendorFault> {
         Ok(self.embeddings.into_iter().map(|embedding| embedding.values).collect())
     }
 }
 
-fn body(request: &Request) -> Value {
+fn body(request: &ModelRequest) -> Value {
     let said = request.messages.iter().map(|message| {
         let role = match message.speaker {
             Speaker::User => "user",
@@ -123,22 +134,22 @@ struct Response {
     #[serde(default)]
     error: Option<Value>,
     #[serde(default)]
-    candidates: Option<Vec<Candidate>>,
+    candidates: Option<Vec<GeminiCandidate>>,
     #[serde(default)]
     prompt_feedback: Option<Feedback>,
     #[serde(default, deserialize_with = "count::group")]
-    usage_metadata: Option<Counts>,
+    usage_metadata: Option<GeminiUsage>,
     #[serde(default)]
     model_version: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Candidate {
+struct GeminiCandidate {
     #[serde(default)]
     index: Option<u64>,
     #[serde(default)]
-    content: Option<Content>,
+    content: Option<GeminiContent>,
     #[serde(default)]
     finish_reason: Option<String>,
     #[serde(default)]
@@ -146,13 +157,13 @@ struct Candidate {
 }
 
 #[derive(Deserialize)]
-struct Content {
+struct GeminiContent {
     #[serde(default)]
-    parts: Option<Vec<Part>>,
+    parts: Option<Vec<GeminiPart>>,
 }
 
 #[derive(Deserialize)]
-struct Part {
+struct GeminiPart {
     #[serde(default)]
     text: Option<String>,
     /// Reasoning, which is not the answer.
@@ -169,26 +180,26 @@ struct Feedback {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Counts {
+struct GeminiUsage {
     #[serde(default)]
-    prompt_token_count: Count,
+    prompt_token_count: TokenCount,
     #[serde(default)]
-    cached_content_token_count: Count,
+    cached_content_token_count: TokenCount,
     #[serde(default)]
-    candidates_token_count: Count,
+    candidates_token_count: TokenCount,
     #[serde(default)]
-    thoughts_token_count: Count,
+    thoughts_token_count: TokenCount,
 }
 
-impl Dialect for Responses {
+impl VendorDialect for Responses {
     const FRAMING: Framing = Framing::Sse;
 
-    fn event(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+    fn event(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
         take(parse(message)?, told)
     }
 
     /// Without `alt=sse`, which a gateway may lose, the same responses come as a list.
-    fn whole(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+    fn whole(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
         let list = message.trim_start().starts_with('[').then(|| serde_json::from_str::<Vec<&RawValue>>(message));
         let items = list.transpose().map_err(|error| unreadable(&error))?;
         let responses: Vec<Response> = match items {
@@ -199,18 +210,20 @@ impl Dialect for Responses {
             response.error.is_some() || response.candidates.is_some() || response.prompt_feedback.is_some()
         };
         if !responses.iter().any(is_one) {
-            return Err(Fault::malformed("answered with JSON that is no response of Gemini's: check the base URL"));
+            return Err(VendorFault::malformed(
+                "answered with JSON that is no response of Gemini's: check the base URL",
+            ));
         }
         responses.into_iter().try_for_each(|response| take(response, told))
     }
 }
 
-fn take(response: Response, told: &mut Told<'_>) -> Result<(), Fault> {
+fn take(response: Response, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
     if let Some(error) = response.error.filter(|error| !error.is_null()) {
-        return Err(Fault::told(&error));
+        return Err(VendorFault::told(&error));
     }
     if let Some(reason) = response.prompt_feedback.and_then(|feedback| feedback.block_reason) {
-        return Err(Fault::new(FailureKind::Withheld, format!("the question was blocked: {reason}")));
+        return Err(VendorFault::new(FailureKind::Withheld, format!("the question was blocked: {reason}")));
     }
     told.version = response.model_version.or(told.version.take());
     if let Some(counts) = response.usage_metadata {
@@ -231,17 +244,17 @@ fn take(response: Response, told: &mut Told<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn finish(reason: &str, message: Option<&str>) -> Result<Finish, Fault> {
+fn finish(reason: &str, message: Option<&str>) -> Result<Finish, VendorFault> {
     let because = message.map_or_else(|| reason.to_owned(), |message| format!("{reason}: {message}"));
     match reason {
         "STOP" => Ok(Finish::Stop),
         "MAX_TOKENS" => Ok(Finish::Length),
         "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => {
-            Err(Fault::new(FailureKind::Withheld, format!("the answer was withheld: {because}")))
+            Err(VendorFault::new(FailureKind::Withheld, format!("the answer was withheld: {because}")))
         }
         "OTHER" | "FINISH_REASON_UNSPECIFIED" => {
-            Err(Fault::new(FailureKind::Unavailable, format!("the model gave up: {because}")))
+            Err(VendorFault::new(FailureKind::Unavailable, format!("the model gave up: {because}")))
         }
-        _ => Err(Fault::malformed(format!("ended for a reason that is none of a text's: {because}"))),
+        _ => Err(VendorFault::malformed(format!("ended for a reason that is none of a text's: {because}"))),
     }
 }

@@ -10,8 +10,8 @@ use reqwest::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Endpoint, fault::Fault, patience::Patience};
-use crate::{Failure, FailureKind, Request};
+use super::{Endpoint, call_timer::CallTimer, fault::VendorFault};
+use crate::{FailureKind, ModelFailure, ModelRequest};
 
 /// An endpoint with the client that speaks to it.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Http {
 
 /// How a vendor wants to be shown the key.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Key {
+pub(super) enum KeyHeader {
     /// `authorization: Bearer …`
     Bearer,
     /// In a header of its own.
@@ -32,16 +32,17 @@ pub(super) enum Key {
 }
 
 /// How long a connection may take.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How much of an error is read.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
 
 impl Http {
     /// A client for `endpoint`. People write the address with and without `version`, the first step
     /// of each path; both mean the same.
-    pub(super) fn new(endpoint: Endpoint, version: &str, key: Key) -> Result<Self, Failure> {
-        let misconfigured =
-            |detail: String| Fault::new(FailureKind::Misconfigured, detail).of(&endpoint.name, endpoint.key.as_ref());
+    pub(super) fn new(endpoint: Endpoint, version: &str, key: KeyHeader) -> Result<Self, ModelFailure> {
+        let misconfigured = |detail: String| {
+            VendorFault::new(FailureKind::Misconfigured, detail).of(&endpoint.name, endpoint.key.as_ref())
+        };
         let url = &endpoint.base_url;
         let parsed = Url::parse(url).map_err(|error| misconfigured(format!("{url:?} is no base URL: {error}")))?;
         if !matches!(parsed.scheme(), "http" | "https") {
@@ -57,7 +58,7 @@ impl Http {
         let base = base.strip_suffix(version).unwrap_or(base).to_owned();
         let client = loopback::client(&parsed)
             .tls_backend_preconfigured(tls::config(&base))
-            .connect_timeout(CONNECT_PATIENCE)
+            .connect_timeout(CONNECT_TIMEOUT)
             .redirect(redirect::Policy::none())
             .retry(retry::never())
             .referer(false)
@@ -67,8 +68,8 @@ impl Http {
             .map_err(|error| misconfigured(format!("no client can be made: {}", innermost(&error))))?;
         let key = endpoint.key.as_ref().map(|secret| {
             let (name, value) = match key {
-                Key::Bearer => (HeaderName::from_static("authorization"), format!("Bearer {}", secret.reveal())),
-                Key::In(name) => (HeaderName::from_static(name), secret.reveal().to_owned()),
+                KeyHeader::Bearer => (HeaderName::from_static("authorization"), format!("Bearer {}", secret.reveal())),
+                KeyHeader::In(name) => (HeaderName::from_static(name), secret.reveal().to_owned()),
             };
             let mut value = HeaderValue::from_str(&value).expect("a secret is visible ASCII");
             value.set_sensitive(true);
@@ -81,14 +82,17 @@ impl Http {
     pub(super) async fn fetch<T: DeserializeOwned>(
         &self,
         request: RequestBuilder,
-        patience: &Patience,
+        patience: &CallTimer,
         bytes_max: usize,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, VendorFault> {
         let mut response = self.send(request, patience).await?;
         let mut body = Vec::new();
         while let Some(chunk) = self.chunk(&mut response, patience).await? {
             if body.len() + chunk.len() > bytes_max {
-                return Err(Fault::new(FailureKind::TooLarge, format!("the answer is longer than {bytes_max} bytes")));
+                return Err(VendorFault::new(
+                    FailureKind::TooLarge,
+                    format!("the answer is longer than {bytes_max} bytes"),
+                ));
             }
             body.extend_from_slice(&chunk);
         }
@@ -115,7 +119,7 @@ impl Http {
     }
 
     /// Sends, and waits for an answer that has begun well.
-    pub(super) async fn send(&self, request: RequestBuilder, patience: &Patience) -> Result<Response, Fault> {
+    pub(super) async fn send(&self, request: RequestBuilder, patience: &CallTimer) -> Result<Response, VendorFault> {
         let response = patience.wait(request.send()).await?.map_err(|error| self.unsent(&error))?;
         let status = response.status();
         if status.is_success() {
@@ -131,20 +135,19 @@ impl Http {
     pub(super) async fn chunk(
         &self,
         response: &mut Response,
-        patience: &Patience,
-    ) -> Result<Option<bytes::Bytes>, Fault> {
-        patience
-            .wait(response.chunk())
-            .await?
-            .map_err(|error| Fault::new(FailureKind::Truncated, format!("the answer broke off: {}", innermost(&error))))
+        patience: &CallTimer,
+    ) -> Result<Option<bytes::Bytes>, VendorFault> {
+        patience.wait(response.chunk()).await?.map_err(|error| {
+            VendorFault::new(FailureKind::Truncated, format!("the answer broke off: {}", innermost(&error)))
+        })
     }
 
     /// The failure that `fault` is, in this provider's name.
-    pub(super) fn failure(&self, fault: Fault) -> Failure {
+    pub(super) fn failure(&self, fault: VendorFault) -> ModelFailure {
         fault.of(&self.endpoint.name, self.endpoint.key.as_ref())
     }
 
-    async fn refused(&self, status: StatusCode, mut response: Response, patience: &Patience) -> Fault {
+    async fn refused(&self, status: StatusCode, mut response: Response, patience: &CallTimer) -> VendorFault {
         let wait = retry_after(response.headers());
         let mut body = Vec::new();
         // What was said before it broke off is enough to explain a refusal.
@@ -155,7 +158,7 @@ impl Http {
                 break;
             }
         }
-        let fault = Fault::refused(status, &String::from_utf8_lossy(&body)).after(wait);
+        let fault = VendorFault::refused(status, &String::from_utf8_lossy(&body)).after(wait);
         if fault.kind == FailureKind::Unauthorised { fault.and(&self.whose_key()) } else { fault }
     }
 
@@ -167,31 +170,31 @@ impl Http {
         }
     }
 
-    fn redirected(&self, response: &Response) -> Fault {
+    fn redirected(&self, response: &Response) -> VendorFault {
         let place = response.headers().get(LOCATION).and_then(|place| place.to_str().ok()).unwrap_or("nowhere");
         let detail = format!(
             "status {}: redirects to {place}, and is not followed there with a key; set the base URL to where it answers",
             response.status()
         );
-        Fault::new(FailureKind::Misconfigured, detail)
+        VendorFault::new(FailureKind::Misconfigured, detail)
     }
 
-    fn unsent(&self, error: &reqwest::Error) -> Fault {
+    fn unsent(&self, error: &reqwest::Error) -> VendorFault {
         let (base, reason) = (&self.base, innermost(error));
         if error.is_builder() {
-            return Fault::new(FailureKind::Misconfigured, format!("no request can be made of this: {reason}"));
+            return VendorFault::new(FailureKind::Misconfigured, format!("no request can be made of this: {reason}"));
         }
         let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
         if causes.any(|cause| cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse)) {
-            return Fault::malformed(format!("{base} does not answer in HTTP as we know it: {reason}"));
+            return VendorFault::malformed(format!("{base} does not answer in HTTP as we know it: {reason}"));
         }
-        Fault::new(FailureKind::Unreachable, format!("{base} cannot be reached: {reason}"))
+        VendorFault::new(FailureKind::Unreachable, format!("{base} cannot be reached: {reason}"))
     }
 }
 
 /// What was answered is not what the vendor's documentation says.
-pub(super) fn unreadable(error: &serde_json::Error) -> Fault {
-    Fault::malformed(format!("the answer is not in the vendor's format: {error}"))
+pub(super) fn unreadable(error: &serde_json::Error) -> VendorFault {
+    VendorFault::malformed(format!("the answer is not in the vendor's format: {error}"))
 }
 
 /// The outermost sentence only repeats the address; the innermost says what happened.
@@ -213,7 +216,7 @@ fn connections_kept(base: &Url) -> usize {
 
 /// With the name of this call, for a vendor that charges once for what it is asked twice under one
 /// name.
-pub(super) fn named(post: RequestBuilder, request: &Request) -> RequestBuilder {
+pub(super) fn named(post: RequestBuilder, request: &ModelRequest) -> RequestBuilder {
     match &request.idempotency_key {
         Some(key) => post.header("idempotency-key", key),
         None => post,

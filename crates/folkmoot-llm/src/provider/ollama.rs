@@ -7,15 +7,17 @@ use tokio::sync::OnceCell;
 
 use super::{
     Endpoint,
-    count::Count,
+    answer_stream::{AnswerStream, VendorDialect, VendorRequest, parse},
+    call_timer::CallTimer,
+    count::TokenCount,
     embedding::{Embedding, Vectors, embed},
-    fault::Fault,
+    fault::VendorFault,
     frames::Framing,
-    http::{Http, Key},
-    patience::Patience,
-    telling::{Asked, Dialect, Told, parse},
+    http::{Http, KeyHeader},
 };
-use crate::{Answer, Embedder, Failure, FailureKind, Finish, Hear, Model, Request, Speaker, structured::portable};
+use crate::{
+    Embedder, FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Speaker, structured::portable,
+};
 
 /// An Ollama server.
 #[derive(Debug)]
@@ -33,22 +35,22 @@ impl Ollama {
 
     /// The `model` at `endpoint`, or, where none is named, the first that the server has when it is
     /// first asked. The base URL ends where `/api` begins.
-    pub fn new(endpoint: Endpoint, model: Option<String>) -> Result<Self, Failure> {
-        Ok(Self { http: Http::new(endpoint, "/api", Key::Bearer)?, model: OnceCell::new_with(model) })
+    pub fn new(endpoint: Endpoint, model: Option<String>) -> Result<Self, ModelFailure> {
+        Ok(Self { http: Http::new(endpoint, "/api", KeyHeader::Bearer)?, model: OnceCell::new_with(model) })
     }
 
     /// The model that is asked. A server whose models nobody named is asked for them the first
     /// time.
-    pub async fn model_name(&self) -> Result<&str, Failure> {
+    pub async fn model_name(&self) -> Result<&str, ModelFailure> {
         self.model().await.map_err(|fault| self.http.failure(fault))
     }
 
-    async fn model(&self) -> Result<&str, Fault> {
+    async fn model(&self) -> Result<&str, VendorFault> {
         let model = self.model.get_or_try_init(|| self.first_model()).await?;
         Ok(model)
     }
 
-    async fn first_model(&self) -> Result<String, Fault> {
+    async fn first_model(&self) -> Result<String, VendorFault> {
         #[derive(Deserialize)]
         struct Tags {
             models: Vec<Tag>,
@@ -57,51 +59,55 @@ impl Ollama {
         struct Tag {
             name: String,
         }
-        let patience = Patience::of(&self.http.endpoint);
+        let patience = CallTimer::of(&self.http.endpoint);
         let tags: Tags = self.http.fetch(self.http.get("/api/tags"), &patience, LIST_BYTES_MAX).await?;
         let first = tags.models.into_iter().next();
-        first
-            .map(|tag| tag.name)
-            .ok_or_else(|| Fault::new(FailureKind::Refused, "the server has no model: get one with `ollama pull`"))
+        first.map(|tag| tag.name).ok_or_else(|| {
+            VendorFault::new(FailureKind::Refused, "the server has no model: get one with `ollama pull`")
+        })
     }
 
-    async fn vectors(&self, texts: &[String]) -> Result<Vec<Embedding>, Fault> {
+    async fn vectors(&self, texts: &[String]) -> Result<Vec<Embedding>, VendorFault> {
         let model = self.model().await?;
         let body = |batch: &[String]| json!({ "model": model, "input": batch });
-        embed::<Embeddings>(&self.http, texts, "/api/embed", body).await
+        embed::<OllamaEmbeddings>(&self.http, texts, "/api/embed", body).await
     }
 
-    async fn one(&self, request: &Request, hear: &mut dyn Hear) -> Result<Answer, Fault> {
+    async fn one(&self, request: &ModelRequest, hear: &mut dyn Hear) -> Result<ModelAnswer, VendorFault> {
         let model = self.model().await?;
-        let asked = Asked { request, model, path: "/api/chat", body: body(request, model).to_string() };
+        let asked = VendorRequest { request, model, path: "/api/chat", body: body(request, model).to_string() };
         self.http.tell(asked, Replies, hear, |post| post).await
     }
 }
 
 impl Model for Ollama {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         async move { self.one(request, hear).await.map_err(|fault| self.http.failure(fault)) }.boxed()
     }
 }
 
 impl Embedder for Ollama {
-    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, Failure>> {
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ModelFailure>> {
         async move { self.vectors(texts).await.map_err(|fault| self.http.failure(fault)) }.boxed()
     }
 }
 
 #[derive(Deserialize)]
-struct Embeddings {
+struct OllamaEmbeddings {
     embeddings: Vec<Embedding>,
 }
 
-impl Vectors for Embeddings {
-    fn in_order(self) -> Result<Vec<Embedding>, Fault> {
+impl Vectors for OllamaEmbeddings {
+    fn in_order(self) -> Result<Vec<Embedding>, VendorFault> {
         Ok(self.embeddings)
     }
 }
 
-fn body(request: &Request, model: &str) -> Value {
+fn body(request: &ModelRequest, model: &str) -> Value {
     let system = request.system.iter().map(|text| json!({ "role": "system", "content": text }));
     let said = request.messages.iter().map(|message| {
         let role = match message.speaker {
@@ -134,39 +140,39 @@ fn body(request: &Request, model: &str) -> Value {
 struct Replies;
 
 #[derive(Deserialize)]
-struct Reply {
+struct OllamaReply {
     #[serde(default)]
     error: Option<Value>,
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
-    message: Option<Message>,
+    message: Option<OllamaMessage>,
     #[serde(default)]
     done: Option<bool>,
     #[serde(default)]
     done_reason: Option<String>,
     #[serde(default)]
-    prompt_eval_count: Count,
+    prompt_eval_count: TokenCount,
     #[serde(default)]
-    eval_count: Count,
+    eval_count: TokenCount,
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct OllamaMessage {
     #[serde(default)]
     content: Option<String>,
 }
 
-impl Dialect for Replies {
+impl VendorDialect for Replies {
     const FRAMING: Framing = Framing::Lines;
 
-    fn event(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
-        let reply: Reply = parse(message)?;
+    fn event(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
+        let reply: OllamaReply = parse(message)?;
         if let Some(error) = reply.error.filter(|error| !error.is_null()) {
-            return Err(Fault::told(&error));
+            return Err(VendorFault::told(&error));
         }
         if reply.message.is_none() && reply.done.is_none() {
-            return Err(Fault::malformed("answered with JSON that is no reply of Ollama's: check the base URL"));
+            return Err(VendorFault::malformed("answered with JSON that is no reply of Ollama's: check the base URL"));
         }
         told.version = reply.model.or(told.version.take());
         told.input_tokens = reply.prompt_eval_count.or(told.input_tokens);
@@ -181,11 +187,11 @@ impl Dialect for Replies {
     }
 }
 
-fn finish(reason: &str) -> Result<Finish, Fault> {
+fn finish(reason: &str) -> Result<Finish, VendorFault> {
     match reason {
         // A model that is loaded or unloaded says nothing, which is noticed as such.
         "stop" | "load" | "unload" | "" => Ok(Finish::Stop),
         "length" => Ok(Finish::Length),
-        other => Err(Fault::malformed(format!("ended for a reason that nobody knows: {other}"))),
+        other => Err(VendorFault::malformed(format!("ended for a reason that nobody knows: {other}"))),
     }
 }

@@ -8,16 +8,16 @@ use tokio::sync::OnceCell;
 
 use super::{
     Endpoint,
-    count::{self, Count},
+    answer_stream::{AnswerStream, VendorDialect, VendorRequest, parse},
+    call_timer::CallTimer,
+    count::{self, TokenCount},
     embedding::{Embedding, Vectors, embed},
-    fault::Fault,
+    fault::VendorFault,
     frames::Framing,
-    http::{Http, Key, named},
-    patience::Patience,
-    telling::{Asked, Dialect, Told, parse},
+    http::{Http, KeyHeader, named},
 };
 use crate::{
-    Answer, Embedder, Failure, FailureKind, Finish, Hear, Model, Request, Speaker,
+    Embedder, FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Speaker,
     structured::{portable, strict},
 };
 
@@ -37,64 +37,70 @@ impl OpenAi {
 
     /// The `model` at `endpoint`, or, where none is named, the first that the server lists when it
     /// is first asked. The base URL ends where `/chat/completions` begins.
-    pub fn new(endpoint: Endpoint, model: Option<String>) -> Result<Self, Failure> {
-        Ok(Self { http: Http::new(endpoint, "", Key::Bearer)?, model: OnceCell::new_with(model) })
+    pub fn new(endpoint: Endpoint, model: Option<String>) -> Result<Self, ModelFailure> {
+        Ok(Self { http: Http::new(endpoint, "", KeyHeader::Bearer)?, model: OnceCell::new_with(model) })
     }
 
     /// The model that is asked. A server whose models nobody named is asked for them the first
     /// time.
-    pub async fn model_name(&self) -> Result<&str, Failure> {
+    pub async fn model_name(&self) -> Result<&str, ModelFailure> {
         self.model().await.map_err(|fault| self.http.failure(fault))
     }
 
-    async fn model(&self) -> Result<&str, Fault> {
+    async fn model(&self) -> Result<&str, VendorFault> {
         let model = self.model.get_or_try_init(|| self.first_model()).await?;
         Ok(model)
     }
 
-    async fn first_model(&self) -> Result<String, Fault> {
+    async fn first_model(&self) -> Result<String, VendorFault> {
         #[derive(Deserialize)]
         struct List {
-            data: Vec<Entry>,
+            data: Vec<OpenAiModelEntry>,
         }
         #[derive(Deserialize)]
-        struct Entry {
+        struct OpenAiModelEntry {
             id: String,
         }
-        let patience = Patience::of(&self.http.endpoint);
+        let patience = CallTimer::of(&self.http.endpoint);
         let list: List = self.http.fetch(self.http.get("/models"), &patience, LIST_BYTES_MAX).await?;
         let first = list.data.into_iter().next();
-        first.map(|entry| entry.id).ok_or_else(|| Fault::new(FailureKind::Refused, "the server has no model: load one"))
+        first
+            .map(|entry| entry.id)
+            .ok_or_else(|| VendorFault::new(FailureKind::Refused, "the server has no model: load one"))
     }
 
-    async fn vectors(&self, texts: &[String]) -> Result<Vec<Embedding>, Fault> {
+    async fn vectors(&self, texts: &[String]) -> Result<Vec<Embedding>, VendorFault> {
         let model = self.model().await?;
         let body = |batch: &[String]| json!({ "model": model, "input": batch, "encoding_format": "float" });
-        embed::<Embeddings>(&self.http, texts, "/embeddings", body).await
+        embed::<OpenAiEmbeddings>(&self.http, texts, "/embeddings", body).await
     }
 
-    async fn one(&self, request: &Request, hear: &mut dyn Hear) -> Result<Answer, Fault> {
+    async fn one(&self, request: &ModelRequest, hear: &mut dyn Hear) -> Result<ModelAnswer, VendorFault> {
         let model = self.model().await?;
         let body = body(request, model, is_theirs(&self.http.endpoint.base_url)).to_string();
-        let asked = Asked { request, model, path: "/chat/completions", body };
+        let asked = VendorRequest { request, model, path: "/chat/completions", body };
         self.http.tell(asked, Chunks, hear, |post| named(post, request)).await
     }
 }
 
 impl Model for OpenAi {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         async move { self.one(request, hear).await.map_err(|fault| self.http.failure(fault)) }.boxed()
     }
 }
 
 impl Embedder for OpenAi {
-    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, Failure>> {
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ModelFailure>> {
         async move { self.vectors(texts).await.map_err(|fault| self.http.failure(fault)) }.boxed()
     }
 }
 
 #[derive(Deserialize)]
-struct Embeddings {
+struct OpenAiEmbeddings {
     data: Vec<Numbered>,
 }
 
@@ -105,12 +111,12 @@ struct Numbered {
     embedding: Embedding,
 }
 
-impl Vectors for Embeddings {
-    fn in_order(mut self) -> Result<Vec<Embedding>, Fault> {
+impl Vectors for OpenAiEmbeddings {
+    fn in_order(mut self) -> Result<Vec<Embedding>, VendorFault> {
         self.data.sort_by_key(|numbered| numbered.index);
         // Who numbers none answers in order.
         if self.data.iter().enumerate().any(|(at, numbered)| numbered.index.is_some_and(|index| index != at)) {
-            return Err(Fault::malformed("answered vectors whose numbers are not those of the texts"));
+            return Err(VendorFault::malformed("answered vectors whose numbers are not those of the texts"));
         }
         Ok(self.data.into_iter().map(|numbered| numbered.embedding).collect())
     }
@@ -124,7 +130,7 @@ fn is_theirs(base_url: &str) -> bool {
 }
 
 /// OpenAI's own reasoning models refuse `max_tokens`, and other servers know nothing else.
-fn body(request: &Request, model: &str, is_theirs: bool) -> Value {
+fn body(request: &ModelRequest, model: &str, is_theirs: bool) -> Value {
     let system = request.system.iter().map(|text| json!({ "role": "system", "content": text }));
     let said = request.messages.iter().map(|message| {
         let role = match message.speaker {
@@ -170,29 +176,29 @@ struct Completion {
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
-    choices: Option<Vec<Choice>>,
+    choices: Option<Vec<OpenAiChoice>>,
     #[serde(default, deserialize_with = "count::group")]
-    usage: Option<Counts>,
+    usage: Option<OpenAiUsage>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct OpenAiChoice {
     #[serde(default)]
     index: Option<u64>,
     /// In a stream.
     #[serde(default)]
-    delta: Option<Said>,
+    delta: Option<OpenAiMessage>,
     /// In a whole answer.
     #[serde(default)]
-    message: Option<Said>,
+    message: Option<OpenAiMessage>,
     #[serde(default)]
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct OpenAiMessage {
     #[serde(default)]
-    content: Option<Content>,
+    content: Option<OpenAiContent>,
     #[serde(default)]
     refusal: Option<String>,
 }
@@ -200,23 +206,23 @@ struct Said {
 /// A text, or, from some, its parts, of which the reasoning is not the answer.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Content {
+enum OpenAiContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<OpenAiPart>),
 }
 
 #[derive(Deserialize)]
-struct Part {
+struct OpenAiPart {
     #[serde(default)]
     text: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Counts {
+struct OpenAiUsage {
     #[serde(default)]
-    prompt_tokens: Count,
+    prompt_tokens: TokenCount,
     #[serde(default)]
-    completion_tokens: Count,
+    completion_tokens: TokenCount,
     #[serde(default, deserialize_with = "count::group")]
     prompt_tokens_details: Option<Cached>,
 }
@@ -224,13 +230,13 @@ struct Counts {
 #[derive(Deserialize)]
 struct Cached {
     #[serde(default)]
-    cached_tokens: Count,
+    cached_tokens: TokenCount,
 }
 
-impl Dialect for Chunks {
+impl VendorDialect for Chunks {
     const FRAMING: Framing = Framing::Sse;
 
-    fn event(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+    fn event(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
         if message.trim() == "[DONE]" {
             told.over = true;
             return Ok(());
@@ -238,18 +244,18 @@ impl Dialect for Chunks {
         take(parse(message)?, told)
     }
 
-    fn whole(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+    fn whole(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
         let completion: Completion = parse(message)?;
         if completion.error.is_none() && completion.choices.is_none() {
-            return Err(Fault::malformed("answered with JSON that is no chat completion: check the base URL"));
+            return Err(VendorFault::malformed("answered with JSON that is no chat completion: check the base URL"));
         }
         take(completion, told)
     }
 }
 
-fn take(completion: Completion, told: &mut Told<'_>) -> Result<(), Fault> {
+fn take(completion: Completion, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
     if let Some(error) = completion.error.filter(|error| !error.is_null()) {
-        return Err(Fault::told(&error));
+        return Err(VendorFault::told(&error));
     }
     if let Some(model) = completion.model.filter(|model| !model.is_empty()) {
         told.version = Some(model);
@@ -257,14 +263,16 @@ fn take(completion: Completion, told: &mut Told<'_>) -> Result<(), Fault> {
     if let Some(counts) = completion.usage {
         told.input_tokens = counts.prompt_tokens.or(told.input_tokens);
         told.output_tokens = counts.completion_tokens.or(told.output_tokens);
-        told.cached_tokens =
-            counts.prompt_tokens_details.map_or(Count::Unsaid, |cached| cached.cached_tokens).or(told.cached_tokens);
+        told.cached_tokens = counts
+            .prompt_tokens_details
+            .map_or(TokenCount::Unsaid, |cached| cached.cached_tokens)
+            .or(told.cached_tokens);
     }
     for choice in completion.choices.into_iter().flatten().filter(|choice| choice.index.unwrap_or(0) == 0) {
         for said in choice.delta.into_iter().chain(choice.message) {
             match said.content {
-                Some(Content::Text(text)) => told.say(&text)?,
-                Some(Content::Parts(parts)) => {
+                Some(OpenAiContent::Text(text)) => told.say(&text)?,
+                Some(OpenAiContent::Parts(parts)) => {
                     parts.iter().flat_map(|part| &part.text).try_for_each(|text| told.say(text))?
                 }
                 None => {}
@@ -279,17 +287,17 @@ fn take(completion: Completion, told: &mut Told<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn finish(reason: &str) -> Result<Finish, Fault> {
+fn finish(reason: &str) -> Result<Finish, VendorFault> {
     match reason {
         "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" | "tool_calls" | "function_call" => {
             Ok(Finish::Stop)
         }
         "length" | "max_tokens" | "model_length" => Ok(Finish::Length),
-        "content_filter" => Err(Fault::new(FailureKind::Withheld, "the answer was stopped by a content filter")),
+        "content_filter" => Err(VendorFault::new(FailureKind::Withheld, "the answer was stopped by a content filter")),
         "error" | "abort" | "cancelled" | "insufficient_system_resource" => {
-            Err(Fault::new(FailureKind::Unavailable, format!("the server gave up: {reason}")))
+            Err(VendorFault::new(FailureKind::Unavailable, format!("the server gave up: {reason}")))
         }
-        other => Err(Fault::malformed(format!("ended for a reason that nobody knows: {other}"))),
+        other => Err(VendorFault::malformed(format!("ended for a reason that nobody knows: {other}"))),
     }
 }
 

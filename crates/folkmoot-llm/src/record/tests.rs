@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     Replay,
-    scripted::{Line::*, Scripted},
+    scripted::{Scripted, ScriptedReply::*},
 };
 
 #[tokio::test(start_paused = true)]
@@ -9,8 +9,8 @@ async fn what_was_recorded_in_a_file_is_replayed_from_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls.jsonl");
     let model = Scripted::new([Says("one"), Says("two"), Fails(FailureKind::Withheld)]);
-    let recorded = Recorded { model, recorder: Arc::new(JsonLines::append(&path).unwrap()) };
-    let [a, b] = ["a", "b"].map(Request::new);
+    let recorded = RecordedModel { model, recorder: Arc::new(JsonLines::append(&path).unwrap()) };
+    let [a, b] = ["a", "b"].map(ModelRequest::new);
     let mut outcomes = Vec::new();
     for request in [&a, &a, &b] {
         outcomes.push(recorded.ask(request, &mut ()).await);
@@ -18,7 +18,7 @@ async fn what_was_recorded_in_a_file_is_replayed_from_it() {
 
     let replay = Replay::from_json_lines(File::open(&path).unwrap()).unwrap();
     // Another order, another time of asking: the same calls.
-    let named = Request { idempotency_key: Some("again".to_owned()), ..b.clone() };
+    let named = ModelRequest { idempotency_key: Some("again".to_owned()), ..b.clone() };
     assert_eq!(replay.ask(&named, &mut ()).await, outcomes[2]);
     assert_eq!(replay.ask(&a, &mut ()).await, outcomes[0]);
     assert_eq!(replay.ask(&a, &mut ()).await, outcomes[1]);
@@ -41,14 +41,14 @@ fn recordings_are_their_owners_alone() {
 struct Full;
 
 impl Recorder for Full {
-    fn keep(&self, _: Recording) -> io::Result<()> {
+    fn keep(&self, _: ModelCallRecord) -> io::Result<()> {
         Err(io::ErrorKind::StorageFull.into())
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_recorded_is_not_given() {
-    let recorded = Recorded { model: Scripted::new([Says("one")]), recorder: Arc::new(Full) };
-    let failure = recorded.ask(&Request::new("a"), &mut ()).await.unwrap_err();
+    let recorded = RecordedModel { model: Scripted::new([Says("one")]), recorder: Arc::new(Full) };
+    let failure = recorded.ask(&ModelRequest::new("a"), &mut ()).await.unwrap_err();
     assert_eq!(failure.provider, "recording");
 }

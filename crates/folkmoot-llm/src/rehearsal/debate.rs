@@ -1,28 +1,28 @@
 //! What the player has to say in a debate beside its answers: questions, plans, points, scores,
 //! votes.
 
-use folkmoot_core::debate::Part;
+use folkmoot_core::debate::TurnPart;
 use serde_json::{Map, Value, json};
 
-use super::{Exercise, exercise::Solution, material::object};
+use super::{Exercise, exercise::RehearsedSolution, material::object};
 use crate::Cue;
 
 /// What only a debate asks for.
 pub(super) fn material(cue: &Cue, exercise: Option<&Exercise>) -> Map<String, Value> {
-    let Ok(part) = cue.part.parse::<Part>() else { return Map::new() };
+    let Ok(part) = cue.part.parse::<TurnPart>() else { return Map::new() };
     match part {
-        Part::Clarify => clarify(cue),
-        Part::ClarifyAnswer => {
+        TurnPart::Clarify => clarify(cue),
+        TurnPart::ClarifyAnswer => {
             let answer = |_: &Value| json!({ "answer": "Assumed: what most people who ask for this would expect." });
             let answers: Vec<Value> = list(cue, "questions").iter().map(answer).collect();
             object(json!({ "answers": answers, "confidence": 0.95, "remaining_ambiguities": [] }))
         }
-        Part::Plan => object(json!({ "tasks": [
+        TurnPart::Plan => object(json!({ "tasks": [
             { "id": "understand", "title": "Say what is asked, and what would show an answer wrong", "depends_on": [], "priority": 1 },
             { "id": "answer", "title": "Answer it", "depends_on": ["understand"], "priority": 2 },
             { "id": "check", "title": "Try to show the answer wrong", "depends_on": ["answer"], "priority": 3 },
         ] })),
-        Part::Critique => {
+        TurnPart::Critique => {
             let points = answers(cue, exercise).filter_map(|(number, judged)| match judged {
                 Judged::Flawed(solution) => {
                     Some(json!({ "answer": number, "point": solution.flaw, "evidence": solution.shown_by }))
@@ -34,7 +34,7 @@ pub(super) fn material(cue: &Cue, exercise: Option<&Exercise>) -> Map<String, Va
             });
             object(json!({ "points": points.collect::<Vec<_>>() }))
         }
-        Part::Review => {
+        TurnPart::Review => {
             let scores = answers(cue, exercise).map(|(number, judged)| {
                 let (score, reason) = match judged {
                     Judged::Flawed(solution) => (0.4, solution.flaw.as_str()),
@@ -45,21 +45,21 @@ pub(super) fn material(cue: &Cue, exercise: Option<&Exercise>) -> Map<String, Va
             });
             object(json!({ "scores": scores.collect::<Vec<_>>() }))
         }
-        Part::Ballot | Part::Endorse => {
+        TurnPart::Ballot | TurnPart::Endorse => {
             let passes = cue.given.get("passes").and_then(Value::as_bool).unwrap_or(true);
             object(json!({
                 "endorse": passes, "evidence": "what was executed, and else the order of the alphabet",
                 "objection": "A rehearsal understands nothing.",
             }))
         }
-        Part::Draft
-        | Part::Reflect
-        | Part::Refine
-        | Part::Proposal
-        | Part::Revise
-        | Part::Optimization
-        | Part::Attack
-        | Part::Defence => Map::new(),
+        TurnPart::Draft
+        | TurnPart::Reflect
+        | TurnPart::Refine
+        | TurnPart::Proposal
+        | TurnPart::Revise
+        | TurnPart::Optimization
+        | TurnPart::Attack
+        | TurnPart::Defence => Map::new(),
     }
 }
 
@@ -82,7 +82,7 @@ fn clarify(cue: &Cue) -> Map<String, Value> {
 }
 
 enum Judged<'a> {
-    Flawed(&'a Solution),
+    Flawed(&'a RehearsedSolution),
     Right,
     /// It is no solution of an exercise.
     Unknown,

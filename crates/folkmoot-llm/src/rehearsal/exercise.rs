@@ -15,7 +15,7 @@ pub struct Exercise {
     /// What is to be written.
     pub task: String,
     /// From the worst to the right one, in Python.
-    pub solutions: Vec<Solution>,
+    pub solutions: Vec<RehearsedSolution>,
     /// What tells them apart: the right one passes all, each of the others fails some.
     pub tests: Vec<Test>,
 }
@@ -23,7 +23,7 @@ pub struct Exercise {
 /// Code, and what is wrong with it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Solution {
+pub struct RehearsedSolution {
     /// A module `solution`.
     pub code: String,
     /// What is wrong; nothing for the right one.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value, json};
 
-use crate::structured::Shape;
+use crate::structured::SchemaValidator;
 
 /// How deep a schema is followed; it may contain itself.
 const DEPTH_MAX: usize = 12;
@@ -97,7 +97,7 @@ impl Filling<'_> {
                 }
             }
         }
-        Shape::new(&part).is_ok_and(|shape| shape.check(value).is_ok())
+        SchemaValidator::new(&part).is_ok_and(|shape| shape.check(value).is_ok())
     }
 }
 

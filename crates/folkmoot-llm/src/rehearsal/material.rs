@@ -3,11 +3,11 @@
 use folkmoot_core::Digest;
 use serde_json::{Map, Value, json};
 
-use super::{Exercise, Solution, Test, debate, exercises, plan};
-use crate::{Cue, Request};
+use super::{Exercise, RehearsedSolution, Test, debate, exercises, plan};
+use crate::{Cue, ModelRequest};
 
 /// Everything it could say at this point. A schema takes what it has a field for.
-pub(super) fn for_request(request: &Request) -> Map<String, Value> {
+pub(super) fn for_request(request: &ModelRequest) -> Map<String, Value> {
     let asked = request.messages.last().map_or("", |message| message.text.as_str());
     let cue = request.cue.clone().unwrap_or_else(|| Cue { topic: asked.to_owned(), ..Cue::default() });
     let mut material = match Exercise::about(&cue.topic) {
@@ -70,7 +70,7 @@ fn of_exercise(exercise: &Exercise, cue: &Cue) -> Map<String, Value> {
 }
 
 /// What there is to say about somebody's code.
-fn judgement(exercise: &Exercise, judged: &Solution) -> Map<String, Value> {
+fn judgement(exercise: &Exercise, judged: &RehearsedSolution) -> Map<String, Value> {
     if judged.flaw.is_empty() {
         return object(json!({
             "critique": "Every test that is known for this passes; nothing is left to find.", "points": [], "findings": [],

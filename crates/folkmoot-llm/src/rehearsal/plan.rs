@@ -7,7 +7,7 @@ use super::{NOTICE, material::object};
 use crate::Cue;
 
 /// What an iteration is about, what is found there, how it is looked at, and what is assumed.
-struct Question {
+struct RehearsedIteration {
     title: &'static str,
     insight: &'static str,
     framework: &'static str,
@@ -16,12 +16,12 @@ struct Question {
 
 macro_rules! questions {
     ($($title:literal, $insight:literal, $framework:literal, $assumed:literal;)+) => {
-        &[$(Question { title: $title, insight: $insight, framework: $framework, assumed: $assumed }),+]
+        &[$(RehearsedIteration { title: $title, insight: $insight, framework: $framework, assumed: $assumed }),+]
     };
 }
 
 /// As many as a plan can have iterations.
-const QUESTIONS: &[Question] = questions![
+const QUESTIONS: &[RehearsedIteration] = questions![
     "Who it is for", "Whoever is helped first decides what comes first.", "Jobs to be done", "one group of people is reached in the first month";
     "The smallest first step", "The first step can be undone within a day.", "Reversible and irreversible choices", "the first step takes five days";
     "What could go wrong", "The dearest failure is one that is noticed late.", "Pre-mortem", "three risks are worth a measure of their own";

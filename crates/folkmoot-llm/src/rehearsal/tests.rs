@@ -6,9 +6,9 @@ use serde_json::json;
 use super::*;
 use crate::{Cue, Schema, structured};
 
-fn request(part: &str, agent: &str, topic: &str, attempt: u32, given: Value) -> Request {
+fn request(part: &str, agent: &str, topic: &str, attempt: u32, given: Value) -> ModelRequest {
     let cue = Cue { part: part.to_owned(), agent: agent.to_owned(), topic: topic.to_owned(), attempt, given };
-    Request { cue: Some(cue), ..Request::new(topic) }
+    ModelRequest { cue: Some(cue), ..ModelRequest::new(topic) }
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn every_file_is_an_exercise_and_every_exercise_is_whole() {
 #[tokio::test]
 async fn it_says_that_it_is_a_rehearsal_piece_by_piece() {
     let mut pieces = Vec::new();
-    let request = Request::new("Merge overlapping intervals, please");
+    let request = ModelRequest::new("Merge overlapping intervals, please");
     let answer = Rehearsal.ask(&request, &mut |piece: &str| pieces.push(piece.to_owned())).await.unwrap();
     assert!(answer.text.starts_with(NOTICE) && answer.text.contains("def merge(intervals):"), "{}", answer.text);
     assert!(pieces.len() > 10);
@@ -69,9 +69,9 @@ async fn attempts_lead_to_the_right_solution() {
     let mut given = Value::Null;
     for attempt in 0..3 {
         let request =
-            Request { schema: code_schema(), ..request("code", "generator-1", &exercise.task, attempt, given) };
+            ModelRequest { schema: code_schema(), ..request("code", "generator-1", &exercise.task, attempt, given) };
         let structured = structured::ask(&Rehearsal, &crate::Prompts::embedded(), &request, &mut ()).await.unwrap();
-        let structured::Outcome::Parsed(value) = structured.outcome else { panic!("{structured:?}") };
+        let structured::ParseOutcome::Parsed(value) = structured.outcome else { panic!("{structured:?}") };
         let which = exercise.which(value["code"].as_str().unwrap()).unwrap();
         match attempt {
             0 => assert!(which < exercise.solutions.len() - 1),
@@ -88,7 +88,7 @@ async fn findings_are_about_the_code_that_is_shown() {
     let schema =
         json!({ "type": "object", "required": ["findings"], "properties": { "findings": { "type": "array" } } });
     for (number, solution) in exercise.solutions.iter().enumerate() {
-        let request = Request {
+        let request = ModelRequest {
             schema: Some(Schema { name: "attack".to_owned(), schema: schema.clone() }),
             ..request("attack", "red_team-1", &exercise.task, 0, json!({ "code": solution.code }))
         };
@@ -109,7 +109,7 @@ async fn a_ballot_follows_the_tests_and_never_names_its_own() {
     ]});
     let schema = json!({ "type": "object", "required": ["ranking", "vote"], "properties": {
         "ranking": { "type": "array", "items": { "enum": ["A", "B", "C"] } }, "vote": { "enum": ["A", "B", "C"] } } });
-    let request = Request {
+    let request = ModelRequest {
         schema: Some(Schema { name: "ballot".to_owned(), schema }),
         ..request("ballot", "critic-1", "anything", 0, given)
     };
@@ -122,12 +122,12 @@ async fn in_a_turn_with_tools_it_has_its_code_tested_once_and_says_what_came_of_
     let turn = |tools: &[&str]| {
         let schema = json!({ "type": "object", "properties": {
             "tool": { "type": "string", "enum": tools }, "arguments": { "type": "object" }, "answer": { "type": "string" } } });
-        Request {
+        ModelRequest {
             schema: Some(Schema { name: TOOL_TURN.to_owned(), schema }),
             ..request("proposal", "generator-1", &exercises()[0].task, 0, Value::Null)
         }
     };
-    let say = async |request: &Request| {
+    let say = async |request: &ModelRequest| {
         let text = Rehearsal.ask(request, &mut ()).await.unwrap().text;
         serde_json::from_str::<Value>(&text).unwrap()
     };
@@ -156,9 +156,11 @@ async fn in_a_turn_with_tools_it_has_its_code_tested_once_and_says_what_came_of_
 
 #[tokio::test]
 async fn it_is_held_to_the_longest_answer() {
-    let request = Request { max_tokens: 3, ..Request::new("Hello?") };
+    let request = ModelRequest { max_tokens: 3, ..ModelRequest::new("Hello?") };
     let answer = Rehearsal.ask(&request, &mut ()).await.unwrap();
-    assert!(Rehearsal.ask(&Request::new("Hello?"), &mut ()).await.unwrap().text.contains("lru_cache, merge_intervals"));
+    assert!(
+        Rehearsal.ask(&ModelRequest::new("Hello?"), &mut ()).await.unwrap().text.contains("lru_cache, merge_intervals")
+    );
     assert_eq!((answer.finish, answer.text.len()), (Finish::Length, 12));
 }
 
@@ -188,9 +190,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn whatever_is_asked_for_is_given(schema in schemas()) {
-        let material = material::for_request(&Request::new("Merge overlapping intervals"));
+        let material = material::for_request(&ModelRequest::new("Merge overlapping intervals"));
         let value = fill::fill(&schema, &material);
-        prop_assert_eq!(structured::Shape::new(&schema).unwrap().check(&value), Ok(()));
+        prop_assert_eq!(structured::SchemaValidator::new(&schema).unwrap().check(&value), Ok(()));
     }
 }
 

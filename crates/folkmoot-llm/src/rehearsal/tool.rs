@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Request, Speaker};
+use crate::{ModelRequest, Speaker};
 
 /// What it calls, if it has written code, has called nothing yet, and has a tool for it.
-pub(super) fn call(request: &Request, schema: &Value, material: &Map<String, Value>) -> Option<Value> {
+pub(super) fn call(request: &ModelRequest, schema: &Value, material: &Map<String, Value>) -> Option<Value> {
     let writes = request.cue.as_ref().is_some_and(|cue| ["code", "proposal", "draft"].contains(&cue.part.as_str()));
     let has_called = request.messages.iter().any(|message| message.speaker == Speaker::Assistant);
     if !writes || has_called {
@@ -28,7 +28,7 @@ pub(super) fn call(request: &Request, schema: &Value, material: &Map<String, Val
 
 /// What there is to say, with what came of the call. A call that failed shows nothing, and is told
 /// so.
-pub(super) fn with_result(request: &Request, mut material: Map<String, Value>) -> Map<String, Value> {
+pub(super) fn with_result(request: &ModelRequest, mut material: Map<String, Value>) -> Map<String, Value> {
     let called = request.messages.iter().any(|message| message.speaker == Speaker::Assistant);
     let summary = material.get("summary").and_then(Value::as_str).unwrap_or_default();
     if !called || material.get("code").is_none() {

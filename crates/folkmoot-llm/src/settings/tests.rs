@@ -1,7 +1,7 @@
 use super::*;
 
-fn read(text: &str) -> Result<Settings, String> {
-    let settings: Settings = toml::from_str(text).map_err(|error| error.to_string())?;
+fn read(text: &str) -> Result<ModelSettings, String> {
+    let settings: ModelSettings = toml::from_str(text).map_err(|error| error.to_string())?;
     settings.check().map(|()| settings)
 }
 
@@ -87,7 +87,7 @@ async fn no_time_is_so_long_that_no_clock_shows_it() {
         assert!(why.contains(&format!("has {field} = {}; at most 86400000, a day", i64::MAX)), "{why}");
     }
     // And who makes one without the configuration waits for as long as there are clocks.
-    let patience = crate::guard::Patience { total: Duration::MAX, ..Default::default() };
+    let patience = crate::guard::RetryPolicy { total: Duration::MAX, ..Default::default() };
     let guard = crate::guard::Guard::new("p", patience);
     let model = crate::guard::Guarded {
         model: std::sync::Arc::new(crate::Rehearsal),
@@ -95,5 +95,5 @@ async fn no_time_is_so_long_that_no_clock_shows_it() {
         guard,
         price: None,
     };
-    assert!(crate::Model::ask(&model, &crate::Request::new("?"), &mut ()).await.is_ok());
+    assert!(crate::Model::ask(&model, &crate::ModelRequest::new("?"), &mut ()).await.is_ok());
 }

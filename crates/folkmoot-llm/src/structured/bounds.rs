@@ -47,7 +47,8 @@ impl Bounds {
         collect_names(schema, 0, &mut names)?;
         // A pattern can be about the same place as a name.
         let by_name = !has_patterns(schema);
-        let mut walk = Walk { root: schema, names, by_name, parts: 0, open: vec![("#", 0, 0)], back: HashMap::new() };
+        let mut walk =
+            SchemaWalk { root: schema, names, by_name, parts: 0, open: vec![("#", 0, 0)], back: HashMap::new() };
         walk.part(schema, &mut String::new(), 0)?;
         Ok(Self { ways: walk.back.values().copied().max().unwrap_or_default() })
     }
@@ -63,7 +64,7 @@ impl Bounds {
     }
 }
 
-struct Walk<'a> {
+struct SchemaWalk<'a> {
     root: &'a Value,
     names: HashMap<&'a str, &'a Value>,
     by_name: bool,
@@ -74,7 +75,7 @@ struct Walk<'a> {
     back: HashMap<(usize, String), u64>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SchemaWalk<'a> {
     fn part(&mut self, part: &'a Value, place: &mut String, depth: usize) -> Result<(), String> {
         self.parts += 1;
         if self.parts > PARTS_MAX {

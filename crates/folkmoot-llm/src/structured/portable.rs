@@ -91,18 +91,18 @@ fn kind(value: &Value) -> &'static str {
 /// answer to it.
 pub fn strict(schema: &Value) -> Option<Value> {
     let is_object = schema.get("type").is_some_and(|kind| kind == "object");
-    let mut counted = Counted::default();
+    let mut counted = SchemaSize::default();
     let strict = is_object.then(|| closed(schema, 0, &mut counted)).flatten()?;
     (counted.properties <= STRICT_PROPERTIES_MAX && counted.enums <= STRICT_ENUM_MAX).then_some(strict)
 }
 
 #[derive(Default)]
-struct Counted {
+struct SchemaSize {
     properties: usize,
     enums: usize,
 }
 
-fn closed(schema: &Value, depth: usize, counted: &mut Counted) -> Option<Value> {
+fn closed(schema: &Value, depth: usize, counted: &mut SchemaSize) -> Option<Value> {
     let keywords = schema.as_object()?;
     if depth > STRICT_DEPTH_MAX {
         return None;
@@ -139,7 +139,7 @@ fn closed(schema: &Value, depth: usize, counted: &mut Counted) -> Option<Value> 
     }
 }
 
-fn object(mut strict: Map<String, Value>, depth: usize, counted: &mut Counted) -> Option<Value> {
+fn object(mut strict: Map<String, Value>, depth: usize, counted: &mut SchemaSize) -> Option<Value> {
     let is_open = !matches!(strict.get("additionalProperties"), None | Some(Value::Bool(false)));
     let properties = strict.get("properties").and_then(Value::as_object).cloned();
     // To close an object of which nothing is said would leave nothing to say in it.

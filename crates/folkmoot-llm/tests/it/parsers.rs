@@ -1,6 +1,6 @@
 //! Whatever a model or its vendor says is an answer or a failure.
 
-use folkmoot_llm::{Replay, settings::Settings, structured::Shape};
+use folkmoot_llm::{Replay, settings::ModelSettings, structured::SchemaValidator};
 use folkmoot_mangle::{check, check_text};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn a_verdict_is_read_strictly_or_not_at_all() {
         "type": "object", "required": ["verdict", "score"], "additionalProperties": false,
         "properties": { "verdict": { "enum": ["yes", "no"] }, "score": { "type": "number" }, "why": { "type": "array" } },
     });
-    let shape = Shape::new(&schema).unwrap();
+    let shape = SchemaValidator::new(&schema).unwrap();
     let samples = [
         r#"{"verdict": "yes", "score": 0.5}"#,
         "```json\n{\"verdict\": \"no\", \"score\": 1, \"why\": [\"a\", [\"b\"]]}\n```",
@@ -37,7 +37,7 @@ fn a_schema_is_compiled_or_refused() {
     ];
     check_text("schemas", &samples, |text| {
         if let Ok(schema) = serde_json::from_str(text)
-            && let Ok(shape) = Shape::new(&schema)
+            && let Ok(shape) = SchemaValidator::new(&schema)
         {
             let _ = shape.read(r#"{"x": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"}"#);
         }
@@ -77,7 +77,7 @@ fn settings_are_used_or_refused() {
         "[models.\"m-1\"]\ninput_usd = 1.5\noutput_usd = 2\n[budget]\nrun_usd = 1\nday_usd = 1e3\n",
     ];
     check_text("settings of models", &samples, |text| {
-        if let Ok(settings) = toml::from_str::<Settings>(text) {
+        if let Ok(settings) = toml::from_str::<ModelSettings>(text) {
             let _ = (settings.check(), settings.budget.budget());
         }
     });

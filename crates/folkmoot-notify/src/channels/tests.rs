@@ -9,7 +9,7 @@ fn read(text: &str) -> Result<Channels, String> {
         #[serde(default)]
         notify: Notify,
         #[serde(default)]
-        channels: BTreeMap<String, settings::Channel>,
+        channels: BTreeMap<String, settings::ChannelSettings>,
     }
     let file: File = toml::from_str(text).map_err(|error| error.message().to_owned())?;
     let programs: Arc<dyn Programs> = Arc::new(crate::desktop::tests::Tools);
@@ -84,7 +84,7 @@ async fn a_secret_that_is_not_there_stops_the_channel_and_nothing_else() {
     let channels = read(&text).expect("the configuration is right");
     let problems: Vec<_> = channels.list().into_iter().map(|listed| listed.problem.expect("a problem")).collect();
     assert!(problems[0].contains("FOLKMOOT_TEST_NOT_SET") && problems[1].contains("chmod 600"), "{problems:?}");
-    let message = Message {
+    let message = Notification {
         id: "d-1".into(),
         kind: "gate.opened".into(),
         at: String::new(),

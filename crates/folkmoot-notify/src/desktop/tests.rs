@@ -3,8 +3,8 @@ use std::{os::unix::fs::PermissionsExt, path::Path};
 use super::*;
 use crate::Again;
 
-fn message() -> Message {
-    Message {
+fn message() -> Notification {
+    Notification {
         id: "d-1".into(),
         kind: "gate.opened".into(),
         at: "2026-01-31T12:00:00Z".into(),
@@ -12,7 +12,7 @@ fn message() -> Message {
         title: "--help; $(touch /tmp/owned)\n`id`".into(),
         text: "<b>bold</b> & \"quoted\" 'so'".into(),
         facts: Vec::new(),
-        link: Some(Link::Command("folkmoot approve g-1".into())),
+        link: Some(NotificationLink::Command("folkmoot approve g-1".into())),
         thread: None,
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
-fn message() -> Message {
-    Message {
+fn message() -> Notification {
+    Notification {
         id: "d-1".into(),
         kind: "gate.opened".into(),
         at: "2026-01-31T12:00:00Z".into(),
@@ -9,7 +9,7 @@ fn message() -> Message {
         title: "Deploy <!channel> & go\nnow".into(),
         text: "See <https://evil.example|https://good.example> *and* <@U123>".into(),
         facts: vec![("Risk".into(), "high".into()), ("Asked by".into(), "bot\n<!here>".into())],
-        link: Some(Link::Page("https://folkmoot.example.org/gates/g|1>".into())),
+        link: Some(NotificationLink::Page("https://folkmoot.example.org/gates/g|1>".into())),
         thread: None,
     }
 }
@@ -45,7 +45,7 @@ fn long_text_stays_within_what_slack_takes() {
     let mut message = message();
     (message.title, message.text) = (long.clone(), long.clone());
     message.facts = (0..30).map(|at| (format!("fact {at}"), long.clone())).collect();
-    message.link = Some(Link::Command("folkmoot approve g-1".into()));
+    message.link = Some(NotificationLink::Command("folkmoot approve g-1".into()));
     let told = blocks(&message);
     let chars = |value: &Value| value.as_str().expect("text").chars().count();
     assert!(chars(&told["blocks"][0]["text"]["text"]) <= 150);

@@ -9,17 +9,17 @@ use std::{
 };
 
 use folkmoot_notify::{
-    AddressGuard, Again, Post, Trust, Undelivered, slack,
-    webhook::{self, Secret},
+    AddressGuard, Again, Post, SendFailure, Trust, slack,
+    webhook::{self, WebhookSecret},
 };
 use folkmoot_outbound::Secret as Key;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::{guard, message, now, post, receiver::Receiver};
 
-async fn told(guard: AddressGuard, url: &str) -> Result<(), Undelivered> {
+async fn told(guard: AddressGuard, url: &str) -> Result<(), SendFailure> {
     let post = Post::new(guard, Trust::default());
-    webhook::send(&post, url, &[Secret::new([7; 32])], &message("dlv-1"), now()).await
+    webhook::send(&post, url, &[WebhookSecret::new([7; 32])], &message("dlv-1"), now()).await
 }
 
 /// A name that means something else each time it is asked.
@@ -109,14 +109,15 @@ async fn a_redirect_is_not_followed() {
     let (first, inside) = (Receiver::start().await, Receiver::start().await);
     for status in [301, 302, 303, 307, 308] {
         first.answers(status, &[("location", &inside.url())], "");
-        let undelivered = webhook::send(&post(), &first.url(), &[Secret::new([7; 32])], &message("dlv-1"), now()).await;
+        let undelivered =
+            webhook::send(&post(), &first.url(), &[WebhookSecret::new([7; 32])], &message("dlv-1"), now()).await;
         let undelivered = undelivered.expect_err("it is not taken");
         assert!(undelivered.reason.contains("redirects are not followed"), "{undelivered}");
         assert!(!undelivered.reason.contains("geheim"), "{undelivered}");
         assert_eq!(undelivered.again, Again::Later);
     }
     assert_eq!((first.received().len(), inside.received().len()), (5, 0));
-    webhook::send(&post(), &inside.url(), &[Secret::new([7; 32])], &message("dlv-1"), now())
+    webhook::send(&post(), &inside.url(), &[WebhookSecret::new([7; 32])], &message("dlv-1"), now())
         .await
         .expect("it would answer");
 }

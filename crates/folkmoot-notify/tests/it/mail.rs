@@ -1,9 +1,9 @@
 //! Mail, in conversation with a server on a socket.
 
 use folkmoot_notify::{
-    Again, Message, Trust, Undelivered,
-    mail::{self, Server, Tls},
-    message::Link,
+    Again, Notification, SendFailure, Trust,
+    mail::{self, MailServer, MailTls},
+    message::NotificationLink,
 };
 use folkmoot_outbound::Secret;
 
@@ -13,8 +13,8 @@ use crate::{
     smtp::{Secrecy, Smtp},
 };
 
-fn server(smtp: &Smtp, tls: Tls, to: &[&str]) -> Server {
-    Server {
+fn server(smtp: &Smtp, tls: MailTls, to: &[&str]) -> MailServer {
+    MailServer {
         host: "127.0.0.1".to_owned(),
         port: smtp.address.port(),
         tls,
@@ -24,7 +24,7 @@ fn server(smtp: &Smtp, tls: Tls, to: &[&str]) -> Server {
     }
 }
 
-async fn sent(server: &Server, message: &Message) -> Result<(), Undelivered> {
+async fn sent(server: &MailServer, message: &Notification) -> Result<(), SendFailure> {
     mail::send(server, &guard(&[]), &Trust::default(), message, now()).await
 }
 
@@ -33,9 +33,9 @@ async fn a_mail_says_what_it_is_about_and_is_recognised_when_it_comes_again() {
     let smtp = Smtp::start(Secrecy::None).await;
     let mut message = message("dlv-1");
     message.text = "Übergabe <b>now</b>".to_owned();
-    message.link = Some(Link::Page("https://folkmoot.example.org/gates/g-1".to_owned()));
+    message.link = Some(NotificationLink::Page("https://folkmoot.example.org/gates/g-1".to_owned()));
     for _ in 0..2 {
-        sent(&server(&smtp, Tls::None, &["ops@example.org", "Boss <boss@example.org>"]), &message)
+        sent(&server(&smtp, MailTls::None, &["ops@example.org", "Boss <boss@example.org>"]), &message)
             .await
             .expect("it is taken");
     }
@@ -68,7 +68,7 @@ async fn a_title_cannot_add_a_header() {
     message.title = "Deploy\r\nBcc: eve@example.org\r\n\r\nHello".to_owned();
     message.thread = Some("g-1>\r\nX-Evil: 1".to_owned());
     message.text = "one\r\n.\r\nMAIL FROM:<eve@example.org>\r\n".to_owned();
-    sent(&server(&smtp, Tls::None, &["ops@example.org"]), &message).await.expect("it is taken");
+    sent(&server(&smtp, MailTls::None, &["ops@example.org"]), &message).await.expect("it is taken");
     let taken = smtp.taken();
     assert_eq!(taken.len(), 1, "a dot alone on a line ends no mail");
     let (head, body) = taken[0].text.split_once("\n\n").unwrap();
@@ -83,8 +83,8 @@ async fn a_title_cannot_add_a_header() {
 async fn what_the_server_says_decides_whether_it_is_tried_again() {
     let smtp = Smtp::start(Secrecy::None).await;
     let (ops, boss) = (
-        server(&smtp, Tls::None, &["ops@example.org"]),
-        server(&smtp, Tls::None, &["ops@example.org", "boss@example.org"]),
+        server(&smtp, MailTls::None, &["ops@example.org"]),
+        server(&smtp, MailTls::None, &["ops@example.org", "boss@example.org"]),
     );
     smtp.says("RCPT TO:<ops", "450 4.2.0 greylisted, come back");
     let undelivered = sent(&ops, &message("dlv-1")).await.expect_err("not now");
@@ -102,7 +102,7 @@ async fn what_the_server_says_decides_whether_it_is_tried_again() {
     sent(&boss, &message("dlv-2")).await.expect("a wrong address keeps it from nobody else");
     smtp.says("MAIL FROM", "421 4.3.2 going down");
     assert_eq!(sent(&boss, &message("dlv-1")).await.expect_err("not now").again, Again::Later);
-    let nobody = Server { port: 9, ..ops };
+    let nobody = MailServer { port: 9, ..ops };
     let undelivered = sent(&nobody, &message("dlv-1")).await.expect_err("nobody is there");
     assert_eq!(undelivered.again, Again::Later, "{undelivered}");
 }
@@ -111,7 +111,7 @@ async fn what_the_server_says_decides_whether_it_is_tried_again() {
 async fn a_password_is_said_to_the_server_and_to_nobody_else() {
     let smtp = Smtp::start(Secrecy::None).await;
     let login = Some(("folkmoot".to_owned(), Secret::new("geheim-0123456789", "a test").unwrap()));
-    let server = Server { login, ..server(&smtp, Tls::None, &["ops@example.org"]) };
+    let server = MailServer { login, ..server(&smtp, MailTls::None, &["ops@example.org"]) };
     sent(&server, &message("dlv-1")).await.expect("it is taken");
     // \0folkmoot\0geheim-0123456789
     assert!(smtp.heard().contains(&"AUTH PLAIN AGZvbGttb290AGdlaGVpbS0wMTIzNDU2Nzg5".to_owned()), "{:?}", smtp.heard());
@@ -138,12 +138,12 @@ async fn a_password_is_said_to_the_server_and_to_nobody_else() {
 async fn without_tls_it_goes_no_further_than_this_machine() {
     let smtp = Smtp::start(Secrecy::None).await;
     for host in ["192.0.2.1", "8.8.8.8"] {
-        let server = Server { host: host.to_owned(), ..server(&smtp, Tls::None, &["ops@example.org"]) };
+        let server = MailServer { host: host.to_owned(), ..server(&smtp, MailTls::None, &["ops@example.org"]) };
         let undelivered = sent(&server, &message("dlv-1")).await.expect_err(host);
         assert_eq!(undelivered.again, Again::Never);
         assert!(undelivered.reason.contains("starttls"), "{undelivered}");
     }
-    let local = Server { host: "localhost".to_owned(), ..server(&smtp, Tls::None, &["ops@example.org"]) };
+    let local = MailServer { host: "localhost".to_owned(), ..server(&smtp, MailTls::None, &["ops@example.org"]) };
     sent(&local, &message("dlv-1")).await.expect("this machine may");
 }
 
@@ -152,11 +152,12 @@ async fn with_tls_the_certificate_is_checked_and_nothing_is_said_before() {
     let Some(certificate) = Certificate::new() else { return };
     let trusted = Trust::read(&certificate.path()).unwrap();
     let login = Some(("folkmoot".to_owned(), Secret::new("geheim-0123456789", "a test").unwrap()));
-    for (tls, secrecy) in
-        [(Tls::StartTls, Secrecy::StartTls(certificate.acceptor())), (Tls::Tls, Secrecy::Tls(certificate.acceptor()))]
-    {
+    for (tls, secrecy) in [
+        (MailTls::StartTls, Secrecy::StartTls(certificate.acceptor())),
+        (MailTls::Tls, Secrecy::Tls(certificate.acceptor())),
+    ] {
         let smtp = Smtp::start(secrecy).await;
-        let server = Server { login: login.clone(), ..server(&smtp, tls, &["ops@example.org"]) };
+        let server = MailServer { login: login.clone(), ..server(&smtp, tls, &["ops@example.org"]) };
         let undelivered = sent(&server, &message("dlv-1")).await.expect_err("nobody vouches for it");
         assert!(undelivered.reason.contains("certificate"), "{undelivered}");
         assert!(
@@ -168,7 +169,7 @@ async fn with_tls_the_certificate_is_checked_and_nothing_is_said_before() {
         assert!(smtp.taken()[0].is_encrypted);
     }
     let plain = Smtp::start(Secrecy::None).await;
-    let server = Server { login, ..server(&plain, Tls::StartTls, &["ops@example.org"]) };
+    let server = MailServer { login, ..server(&plain, MailTls::StartTls, &["ops@example.org"]) };
     let undelivered = sent(&server, &message("dlv-1")).await.expect_err("it offers no STARTTLS");
     assert_eq!(undelivered.again, Again::Later, "{undelivered}");
     assert!(

@@ -12,11 +12,11 @@ mod tls;
 mod webhooks;
 
 use folkmoot_core::Timestamp;
-use folkmoot_notify::{AddressGuard, Message, Post, Trust};
+use folkmoot_notify::{AddressGuard, Notification, Post, Trust};
 use serde_json::json;
 
-fn message(id: &str) -> Message {
-    Message {
+fn message(id: &str) -> Notification {
+    Notification {
         id: id.to_owned(),
         kind: "gate.opened".to_owned(),
         at: "2026-01-31T12:00:00.000000Z".to_owned(),

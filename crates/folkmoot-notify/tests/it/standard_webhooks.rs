@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::http::HeaderMap;
 use folkmoot_core::Timestamp;
-use folkmoot_notify::webhook::{self, Secret};
+use folkmoot_notify::webhook::{self, WebhookSecret};
 use standardwebhooks::{Webhook, WebhookError};
 
 use crate::{
@@ -12,13 +12,13 @@ use crate::{
     receiver::{Received, Receiver},
 };
 
-async fn sent(secrets: &[Secret], id: &str, at: Timestamp) -> Received {
+async fn sent(secrets: &[WebhookSecret], id: &str, at: Timestamp) -> Received {
     let receiver = Receiver::start().await;
     webhook::send(&post(), &receiver.url(), secrets, &message(id), at).await.expect("it is taken");
     receiver.received().pop().expect("it was sent")
 }
 
-fn verified(secret: &Secret, received: &Received) -> Result<(), WebhookError> {
+fn verified(secret: &WebhookSecret, received: &Received) -> Result<(), WebhookError> {
     Webhook::new(&secret.reveal()).unwrap().verify(&received.body, &received.headers)
 }
 
@@ -28,7 +28,7 @@ fn seconds_from_now(seconds: i64) -> Timestamp {
 
 #[tokio::test]
 async fn the_formats_own_library_accepts_what_we_send() {
-    let secret = Secret::new([7; 32]);
+    let secret = WebhookSecret::new([7; 32]);
     let received = sent(std::slice::from_ref(&secret), "dlv-1", now()).await;
     verified(&secret, &received).expect("it is ours");
     let body: serde_json::Value = serde_json::from_slice(&received.body).unwrap();
@@ -40,7 +40,7 @@ async fn the_formats_own_library_accepts_what_we_send() {
 
 #[tokio::test]
 async fn it_refuses_what_was_tampered_with() {
-    let secret = Secret::new([7; 32]);
+    let secret = WebhookSecret::new([7; 32]);
     let received = sent(std::slice::from_ref(&secret), "dlv-1", now()).await;
     let with = |name: &'static str, value: &str| {
         let mut headers: HeaderMap = received.headers.clone();
@@ -55,13 +55,13 @@ async fn it_refuses_what_was_tampered_with() {
     assert!(invalid(verified(&secret, &with("webhook-id", "dlv-2"))), "another id");
     let later = seconds_from_now(60).as_micros() / 1_000_000;
     assert!(invalid(verified(&secret, &with("webhook-timestamp", &later.to_string()))), "another time");
-    assert!(invalid(verified(&Secret::new([8; 32]), &received)), "another secret");
+    assert!(invalid(verified(&WebhookSecret::new([8; 32]), &received)), "another secret");
     assert!(invalid(verified(&secret, &with("webhook-signature", "v1,"))), "no signature");
 }
 
 #[tokio::test]
 async fn it_refuses_what_is_more_than_five_minutes_away() {
-    let secret = Secret::new([7; 32]);
+    let secret = WebhookSecret::new([7; 32]);
     let at = async |seconds| {
         verified(&secret, &sent(std::slice::from_ref(&secret), "dlv-1", seconds_from_now(seconds)).await)
     };
@@ -72,7 +72,7 @@ async fn it_refuses_what_is_more_than_five_minutes_away() {
 
 #[tokio::test]
 async fn a_repetition_has_the_same_id_and_a_time_of_its_own() {
-    let secret = Secret::new([7; 32]);
+    let secret = WebhookSecret::new([7; 32]);
     let first = sent(std::slice::from_ref(&secret), "dlv-1", seconds_from_now(-200)).await;
     let second = sent(std::slice::from_ref(&secret), "dlv-1", now()).await;
     assert!(verified(&secret, &first).is_ok() && verified(&secret, &second).is_ok());
@@ -84,10 +84,10 @@ async fn a_repetition_has_the_same_id_and_a_time_of_its_own() {
 
 #[tokio::test]
 async fn while_a_secret_changes_both_are_accepted() {
-    let (old, new) = (Secret::new([1; 32]), Secret::new([2; 32]));
+    let (old, new) = (WebhookSecret::new([1; 32]), WebhookSecret::new([2; 32]));
     let received = sent(&[old.clone(), new.clone()], "dlv-1", now()).await;
     assert!(verified(&old, &received).is_ok() && verified(&new, &received).is_ok());
-    assert!(verified(&Secret::new([3; 32]), &received).is_err());
+    assert!(verified(&WebhookSecret::new([3; 32]), &received).is_err());
 }
 
 /// The same delivery in a process whose environment names proxies that lead nowhere.

@@ -2,7 +2,7 @@
 
 use folkmoot_notify::{
     Post, Trust,
-    webhook::{self, Secret},
+    webhook::{self, WebhookSecret},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -28,8 +28,14 @@ async fn a_certificate_is_always_checked() {
     });
     let send = async |trust: Trust, host: &str| {
         let post = Post::new(guard(&["127.0.0.0/8", "localhost"]), trust);
-        webhook::send(&post, &format!("https://{host}:{port}/"), &[Secret::new([7; 32])], &message("dlv-1"), now())
-            .await
+        webhook::send(
+            &post,
+            &format!("https://{host}:{port}/"),
+            &[WebhookSecret::new([7; 32])],
+            &message("dlv-1"),
+            now(),
+        )
+        .await
     };
     let refused = send(Trust::default(), "127.0.0.1").await.expect_err("nobody vouches for it");
     assert!(refused.reason.contains("certificate"), "{refused}");

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use folkmoot_notify::{
-    Again, Post, Trust, Undelivered,
-    webhook::{self, Secret},
+    Again, Post, SendFailure, Trust,
+    webhook::{self, WebhookSecret},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -13,8 +13,8 @@ use tokio::{
 
 use crate::{guard, message, now, post, receiver::Receiver};
 
-async fn told(post: &Post, url: &str) -> Result<(), Undelivered> {
-    webhook::send(post, url, &[Secret::new([7; 32])], &message("dlv-1"), now()).await
+async fn told(post: &Post, url: &str) -> Result<(), SendFailure> {
+    webhook::send(post, url, &[WebhookSecret::new([7; 32])], &message("dlv-1"), now()).await
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn an_answer_says_whether_to_try_again() {
 #[tokio::test]
 async fn a_reason_repeats_no_secret() {
     let receiver = Receiver::start().await;
-    let secret = Secret::new([7; 32]).reveal();
+    let secret = WebhookSecret::new([7; 32]).reveal();
     let said = format!("bad signature for {secret}, {} and {}\r\n\u{1b}[31m", receiver.url(), "geheim-in-the-query");
     receiver.answers(401, &[], &said);
     let reason = told(&post(), &receiver.url()).await.expect_err("401").reason;

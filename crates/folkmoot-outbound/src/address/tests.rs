@@ -71,7 +71,7 @@ fn no_spelling_of_this_machine_is_let_through() {
         https://169.254.169.254/latest/meta-data https://0xa9fea9fe/ https://[64:ff9b::a9fe:a9fe]/ https://[fe80::1]/";
     for url in spellings.split_whitespace() {
         let refused = guard(&[]).check(url).expect_err(url);
-        assert!(matches!(refused, Refused::Address { .. }), "{url}: {refused}");
+        assert!(matches!(refused, AddressRefusal::Address { .. }), "{url}: {refused}");
     }
     for url in ["https://1.1.1.1/", "https://[2606:4700:4700::1111]:8443/x", "https://hooks.example.org/a?b"] {
         guard(&[]).check(url).unwrap_or_else(|refused| panic!("{url}: {refused}"));

@@ -3,10 +3,10 @@
 
 /// Follows the bytes of one connection. Only heads are looked at.
 #[derive(Debug, Default)]
-pub(super) struct Heads(Reading);
+pub(super) struct Heads(HeadReadState);
 
 #[derive(Debug)]
-enum Reading {
+enum HeadReadState {
     Head {
         line: Vec<u8>,
         body: Body,
@@ -18,9 +18,9 @@ enum Reading {
     Rest,
 }
 
-impl Default for Reading {
+impl Default for HeadReadState {
     fn default() -> Self {
-        Reading::Head { line: Vec::new(), body: Body::Bytes(0) }
+        HeadReadState::Head { line: Vec::new(), body: Body::Bytes(0) }
     }
 }
 
@@ -44,16 +44,16 @@ impl Heads {
         let mut at = 0;
         while at < bytes.len() {
             match &mut self.0 {
-                Reading::Rest => return,
-                Reading::Body(left) => {
+                HeadReadState::Rest => return,
+                HeadReadState::Body(left) => {
                     let here = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len() - at);
                     at += here;
                     *left -= here as u64;
                     if *left == 0 {
-                        self.0 = Reading::default();
+                        self.0 = HeadReadState::default();
                     }
                 }
-                Reading::Head { line, body } => {
+                HeadReadState::Head { line, body } => {
                     let byte = bytes[at];
                     if byte != b'\n' {
                         // The last byte is always kept: it may be the CR.
@@ -63,13 +63,13 @@ impl Heads {
                         line.push(byte);
                     } else if line.last() != Some(&b'\r') {
                         bytes[at] = REFUSED;
-                        self.0 = Reading::Rest;
+                        self.0 = HeadReadState::Rest;
                         return;
                     } else if line.len() == 1 {
                         self.0 = match *body {
-                            Body::Bytes(0) => Reading::default(),
-                            Body::Bytes(left) => Reading::Body(left),
-                            Body::Rest => Reading::Rest,
+                            Body::Bytes(0) => HeadReadState::default(),
+                            Body::Bytes(left) => HeadReadState::Body(left),
+                            Body::Rest => HeadReadState::Rest,
                         };
                     } else {
                         *body = body.after(line);

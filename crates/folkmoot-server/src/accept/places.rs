@@ -17,7 +17,7 @@ use folkmoot_core::{Name, Principal};
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::task_tracker::TaskTrackerToken};
 
-use crate::Limits;
+use crate::ServerLimits;
 
 /// The most places that are kept for people who decide; with fewer connections it is a quarter of
 /// them.
@@ -40,7 +40,7 @@ pub(crate) struct Places {
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
-    connections: BTreeMap<u64, Connection>,
+    connections: BTreeMap<u64, TrackedConnection>,
     /// Those that may be closed, the first one first.
     idle: BTreeSet<(Idle, u64)>,
     /// How many requests of those who do not decide are being answered.
@@ -49,14 +49,14 @@ struct Open {
 }
 
 #[derive(Debug)]
-struct Connection {
-    state: State,
+struct TrackedConnection {
+    state: ConnectionState,
     /// Cancelled when it must make room.
     evicted: CancellationToken,
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum ConnectionState {
     Idle(Idle),
     /// Answers a request of this principal.
     Answering {
@@ -90,7 +90,7 @@ pub(crate) enum NoPlace {
 }
 
 impl Places {
-    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+    pub(crate) fn new(limits: &ServerLimits) -> Arc<Self> {
         let limit = limits.connections;
         let kept = (limit / 4).clamp(1, KEPT_MAX);
         let per_principal_max = match limits.connections_per_principal {
@@ -108,12 +108,12 @@ impl Places {
     }
 
     /// A place for a connection that was accepted. Waits while every place is in use.
-    pub(crate) async fn take(self: &Arc<Self>, open: TaskTrackerToken) -> Place {
+    pub(crate) async fn take(self: &Arc<Self>, open: TaskTrackerToken) -> ConnectionSlot {
         loop {
             let freed = self.freed.notified();
             if let Some((id, evicted)) = self.try_take() {
                 metrics::gauge!("folkmoot_connections").increment(1);
-                return Place { places: Arc::clone(self), id, evicted, _open: open };
+                return ConnectionSlot { places: Arc::clone(self), id, evicted, _open: open };
             }
             self.make_room();
             freed.await;
@@ -127,7 +127,8 @@ impl Places {
         }
         let (id, evicted) = (open.next, CancellationToken::new());
         open.next += 1;
-        open.connections.insert(id, Connection { state: State::Idle(Idle::Unknown), evicted: evicted.clone() });
+        open.connections
+            .insert(id, TrackedConnection { state: ConnectionState::Idle(Idle::Unknown), evicted: evicted.clone() });
         open.idle.insert((Idle::Unknown, id));
         Some((id, evicted))
     }
@@ -138,15 +139,15 @@ impl Places {
         if let Some((_, id)) = open.idle.pop_first()
             && let Some(connection) = open.connections.get_mut(&id)
         {
-            connection.state = State::Evicted;
+            connection.state = ConnectionState::Evicted;
             connection.evicted.cancel();
         }
     }
 
     fn begin(self: &Arc<Self>, id: u64, peer: IpAddr) -> Option<Seat> {
         self.lock()
-            .becomes(id, State::Idle(Idle::Unauthenticated))
-            .then(|| Seat(Arc::new(Request { places: Arc::clone(self), id, peer })))
+            .becomes(id, ConnectionState::Idle(Idle::Unauthenticated))
+            .then(|| Seat(Arc::new(ActiveRequest { places: Arc::clone(self), id, peer })))
     }
 
     fn authenticated(&self, id: u64, principal: &Principal) -> Result<(), NoPlace> {
@@ -159,26 +160,26 @@ impl Places {
         if held >= self.per_principal_max {
             return Err(NoPlace::TooMany(held));
         }
-        open.becomes(id, State::Answering { name: principal.name.clone(), decides });
+        open.becomes(id, ConnectionState::Answering { name: principal.name.clone(), decides });
         Ok(())
     }
 
     fn answered(&self, id: u64) {
         let mut open = self.lock();
         let idle = match open.connections.get(&id).map(|connection| &connection.state) {
-            Some(State::Answering { decides: true, .. }) => Idle::AfterDecider,
-            Some(State::Answering { decides: false, .. }) => Idle::AfterOther,
-            Some(State::Idle(_)) => Idle::Unknown,
-            Some(State::Evicted) | None => return,
+            Some(ConnectionState::Answering { decides: true, .. }) => Idle::AfterDecider,
+            Some(ConnectionState::Answering { decides: false, .. }) => Idle::AfterOther,
+            Some(ConnectionState::Idle(_)) => Idle::Unknown,
+            Some(ConnectionState::Evicted) | None => return,
         };
-        open.becomes(id, State::Idle(idle));
+        open.becomes(id, ConnectionState::Idle(idle));
         drop(open);
         self.freed.notify_one();
     }
 
     fn left(&self, id: u64) {
         let mut open = self.lock();
-        open.becomes(id, State::Evicted);
+        open.becomes(id, ConnectionState::Evicted);
         open.connections.remove(&id);
         drop(open);
         self.freed.notify_one();
@@ -191,14 +192,14 @@ impl Places {
 
 impl Open {
     /// `false` if the connection is being closed.
-    fn becomes(&mut self, id: u64, state: State) -> bool {
+    fn becomes(&mut self, id: u64, state: ConnectionState) -> bool {
         let Some(connection) = self.connections.get_mut(&id) else { return false };
-        if matches!(connection.state, State::Evicted) {
+        if matches!(connection.state, ConnectionState::Evicted) {
             return false;
         }
         match std::mem::replace(&mut connection.state, state.clone()) {
-            State::Idle(idle) => drop(self.idle.remove(&(idle, id))),
-            State::Answering { name, decides } => {
+            ConnectionState::Idle(idle) => drop(self.idle.remove(&(idle, id))),
+            ConnectionState::Answering { name, decides } => {
                 self.others -= usize::from(!decides);
                 if let Some(held) = self.by_principal.get_mut(&name) {
                     *held -= 1;
@@ -207,15 +208,15 @@ impl Open {
                     }
                 }
             }
-            State::Evicted => {}
+            ConnectionState::Evicted => {}
         }
         match state {
-            State::Idle(idle) => drop(self.idle.insert((idle, id))),
-            State::Answering { name, decides } => {
+            ConnectionState::Idle(idle) => drop(self.idle.insert((idle, id))),
+            ConnectionState::Answering { name, decides } => {
                 self.others += usize::from(!decides);
                 *self.by_principal.entry(name).or_default() += 1;
             }
-            State::Evicted => {}
+            ConnectionState::Evicted => {}
         }
         true
     }
@@ -223,7 +224,7 @@ impl Open {
 
 /// What a connection takes from others while it is open.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionSlot {
     places: Arc<Places>,
     id: u64,
     evicted: CancellationToken,
@@ -231,7 +232,7 @@ pub(crate) struct Place {
     _open: TaskTrackerToken,
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Cancelled when the connection must make room for another.
     pub(crate) fn evicted(&self) -> CancellationToken {
         self.evicted.clone()
@@ -243,7 +244,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         metrics::gauge!("folkmoot_connections").decrement(1);
         self.places.left(self.id);
@@ -268,10 +269,10 @@ impl Seats {
 /// One request, until its answer was sent. Whoever keeps a clone keeps the connection in use, as a
 /// WebSocket does.
 #[derive(Clone, Debug)]
-pub(crate) struct Seat(Arc<Request>);
+pub(crate) struct Seat(Arc<ActiveRequest>);
 
 #[derive(Debug)]
-struct Request {
+struct ActiveRequest {
     places: Arc<Places>,
     id: u64,
     peer: IpAddr,
@@ -289,7 +290,7 @@ impl Seat {
     }
 }
 
-impl Drop for Request {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         self.places.answered(self.id);
     }

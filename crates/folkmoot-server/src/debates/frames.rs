@@ -5,7 +5,7 @@ use std::{collections::VecDeque, convert::Infallible};
 
 use axum::response::sse;
 use folkmoot_api::wire;
-use folkmoot_core::{Event, RunId, SessionId, debate::Told};
+use folkmoot_core::{Event, RunId, SessionId, debate::DebateEvent};
 use folkmoot_engine::Error;
 use futures_util::{Stream, stream};
 use serde_json::{Value, json};
@@ -30,14 +30,14 @@ pub(crate) fn follow(
     session: SessionId,
     position: u64,
 ) -> impl Stream<Item = Result<sse::Event, Infallible>> {
-    let follower = Follower { app, who, id, session, position, ready: VecDeque::new(), ended: false };
+    let follower = DebateFollower { app, who, id, session, position, ready: VecDeque::new(), ended: false };
     stream::unfold(follower, |mut follower| async move {
         let frame = follower.next().await?;
         Some((Ok(frame), follower))
     })
 }
 
-struct Follower {
+struct DebateFollower {
     app: App,
     who: Authenticated,
     id: RunId,
@@ -47,7 +47,7 @@ struct Follower {
     ended: bool,
 }
 
-impl Follower {
+impl DebateFollower {
     async fn next(&mut self) -> Option<sse::Event> {
         loop {
             if let Some(frame) = self.ready.pop_front() {
@@ -100,8 +100,8 @@ impl Follower {
     /// watches.
     async fn frame(&self, event: &Event) -> Result<sse::Event, Error> {
         let mut told = wire::Event::new(event);
-        let turn = match Told::read(&event.fact.kind, &event.fact.payload) {
-            Some(Told::Turn { turn, .. } | Told::Reflected { turn, .. }) => {
+        let turn = match DebateEvent::read(&event.fact.kind, &event.fact.payload) {
+            Some(DebateEvent::Turn { turn, .. } | DebateEvent::Reflected { turn, .. }) => {
                 self.app.engine.turn(&self.who.principal, &self.id, &turn).await?
             }
             _ => None,

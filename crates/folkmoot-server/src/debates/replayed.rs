@@ -3,9 +3,9 @@
 use folkmoot_api::wire::{DebateReplay, Fault, ReplayDiffers};
 use folkmoot_core::{
     Principal, RunId,
-    run::{Ending, Outcome},
+    run::{Ending, RunOutcome},
 };
-use folkmoot_engine::{Error, Failure, Replay, Replayed};
+use folkmoot_engine::{Error, Failure, ReplayReport, Replayed};
 use folkmoot_workflows::debate::Debated;
 
 use super::{debated, held, run};
@@ -21,7 +21,7 @@ pub(crate) async fn replay(app: &App, principal: &Principal, id: &RunId) -> Resu
     run(&app.engine, principal, id).await?;
     let debate = held(app, principal, id).await?;
     let recorded = debated(&app.engine, &debate.run).await?;
-    let Replay { replayed, calls, unused } = {
+    let ReplayReport { replayed, calls, unused } = {
         let _one_of_few = app.replaying.acquire().await.expect("nobody closes it");
         app.engine.replay(principal, id, &app.replays).await?
     };
@@ -49,7 +49,7 @@ struct ReplayComparison {
 }
 
 fn came(replayed: Replayed, ending: Option<&Ending>, recorded: Option<Debated>, unused: &[String]) -> ReplayComparison {
-    let completed = ending.is_some_and(|ending| ending.outcome == Outcome::Completed);
+    let completed = ending.is_some_and(|ending| ending.outcome == RunOutcome::Completed);
     match replayed {
         Replayed::Ended(Ok(output)) => {
             let debated: Option<Debated> = serde_json::from_str(&output).ok();
@@ -63,11 +63,11 @@ fn came(replayed: Replayed, ending: Option<&Ending>, recorded: Option<Debated>, 
             ReplayComparison { same: completed && differs.is_none(), debated, differs, ..ReplayComparison::default() }
         }
         // Its gates and questions ended with it.
-        Replayed::Ended(Err(_)) if ending.is_some_and(|ending| ending.outcome == Outcome::Cancelled) => {
+        Replayed::Ended(Err(_)) if ending.is_some_and(|ending| ending.outcome == RunOutcome::Cancelled) => {
             ReplayComparison { until: Some(WAITED.to_owned()), ..ReplayComparison::default() }
         }
         Replayed::Ended(Err(failure)) => {
-            let as_before = |ending: &Ending| ending.outcome == Outcome::Failed && ending.code == failure.code;
+            let as_before = |ending: &Ending| ending.outcome == RunOutcome::Failed && ending.code == failure.code;
             let same = ending.is_some_and(as_before);
             let differs = (!same).then(|| otherwise(&format!("it fails ({failure}), which is not what is recorded")));
             ReplayComparison { same, failure: Some(failure), differs, ..ReplayComparison::default() }

@@ -5,17 +5,17 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use folkmoot_core::{
     Run,
-    debate::record::Status,
-    run::{self, Outcome, RunEvent, RunKind},
+    debate::record::DebateStatus,
+    run::{self, RunEvent, RunKind, RunOutcome},
 };
 use folkmoot_engine::Error;
 use folkmoot_store::DebateQuery;
 use folkmoot_workflows::{
     debate::Branch,
-    tools::{Repository, git::Kind},
+    tools::{Repository, git::WorktreeKind},
 };
 
-use super::{asked::everything, debating};
+use super::{config_from_request::everything, debating};
 use crate::app::App;
 
 /// How many debates are read at once.
@@ -84,7 +84,7 @@ pub(crate) async fn keep_tidy(app: App) {
         for event in events {
             // A debate that completes has removed it itself.
             let Ok(RunEvent::Ended { ending, .. }) = RunEvent::read(&event.fact) else { continue };
-            if ending.outcome == Outcome::Completed {
+            if ending.outcome == RunOutcome::Completed {
                 continue;
             }
             let Some(id) = run::of_stream(&event.fact.stream) else { continue };
@@ -108,7 +108,7 @@ async fn tidy_twice(app: App, run: Run) {
 /// Debates that ended while the server could not remove what they left.
 async fn tidy_up(app: &App) -> Result<(), Error> {
     let mut left: BTreeMap<String, BTreeMap<String, Run>> = BTreeMap::new();
-    for status in [Status::Failed, Status::Cancelled] {
+    for status in [DebateStatus::Failed, DebateStatus::Cancelled] {
         let mut after = None;
         loop {
             let query = DebateQuery { status: Some(status), after, limit: DEBATES, ..DebateQuery::default() };
@@ -129,7 +129,7 @@ async fn tidy_up(app: &App) -> Result<(), Error> {
         // It may be another node's, or gone.
         let Ok(opened) = Repository::open(Path::new(&repository)).await else { continue };
         let Ok(listed) = opened.list().await else { continue };
-        for there in listed.iter().filter(|there| there.kind == Kind::Debate && there.folder.is_some()) {
+        for there in listed.iter().filter(|there| there.kind == WorktreeKind::Debate && there.folder.is_some()) {
             if let Some(run) = debates.get(&there.run) {
                 tidy(app, run).await;
             }

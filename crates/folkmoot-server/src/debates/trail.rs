@@ -11,15 +11,15 @@ use std::collections::BTreeMap;
 use folkmoot_api::wire::{DebateTrail, DebateVerdict, Decimal, TrailEntry, TrailQuery, TrailSummary};
 use folkmoot_core::{
     Event, Principal, Refusal, RunId,
-    debate::{Provenance, Told, TurnState},
+    debate::{DebateEvent, Provenance, TurnState},
     gate::GateEvent,
-    journal::{Entry, EntryState, Key},
-    run::{Outcome, RunEvent},
+    journal::{Entry, EntryKey, EntryState},
+    run::{RunEvent, RunOutcome},
 };
 use folkmoot_engine::{Engine, Error};
 use folkmoot_store::JournalQuery;
 use folkmoot_workflows::{
-    llm::{Recording, budget::Spent, record},
+    llm::{ModelCallRecord, budget::Spent, record},
     tools::tool::ToolCall,
 };
 use serde::Serialize;
@@ -108,7 +108,7 @@ async fn in_full(engine: &Engine, principal: &Principal, id: &RunId, entry: &mut
 
 /// What all of it comes to.
 async fn summary(engine: &Engine, principal: &Principal, id: &RunId) -> Result<TrailSummary, Error> {
-    let mut tally = Tally::default();
+    let mut tally = TrailCounts::default();
     let mut after = 0;
     loop {
         let events = engine.events_of_run(principal, id, after, EVENTS).await?;
@@ -131,14 +131,14 @@ async fn summary(engine: &Engine, principal: &Principal, id: &RunId) -> Result<T
 }
 
 #[derive(Default)]
-struct Tally {
+struct TrailCounts {
     types: BTreeMap<String, u64>,
     agents: BTreeMap<String, u64>,
     models: BTreeMap<String, u64>,
     spent: Spent,
 }
 
-impl Tally {
+impl TrailCounts {
     fn count(&mut self, entry: &TrailEntry) {
         *self.types.entry(entry.kind.word().to_owned()).or_default() += 1;
         if let Some(agent) = &entry.agent {
@@ -163,7 +163,7 @@ impl Tally {
 }
 
 /// The step that this event says is done or failed.
-fn step(event: &Event) -> Option<Key> {
+fn step(event: &Event) -> Option<EntryKey> {
     match RunEvent::read(&event.fact) {
         Ok(RunEvent::Recorded { entry, .. }) if is_settled(&entry) => Some(entry.key),
         _ => None,
@@ -192,20 +192,20 @@ fn of_step(position: u64, entry: &Entry, result: Option<String>) -> Vec<TrailEnt
         )];
     }
     let Some(result) = result else { return Vec::new() };
-    if let Ok(Recording { call, request, outcome }) = serde_json::from_str(&result) {
+    if let Ok(ModelCallRecord { call, request, outcome }) = serde_json::from_str(&result) {
         let mut prompt = value(&request);
         prompt["call"] = json!(call);
         // The rehearsal plays from it, and no vendor is told; what it is for is good to know.
         prompt["cue"] = request.cue.map_or(Value::Null, |cue| json!({ "part": cue.part, "attempt": cue.attempt }));
         let came = match outcome {
-            record::Outcome::Answered(mut answer) => {
+            record::CallOutcome::Answered(mut answer) => {
                 // The same prompt once more, as the vendor wants it.
                 answer.sent.clear();
                 let mut told = value(&answer);
                 told["call"] = json!(call);
                 left(Provenance::ResponseReceived, entry.at, told)
             }
-            record::Outcome::Failed(failure) => {
+            record::CallOutcome::Failed(failure) => {
                 left(Provenance::ErrorOccurred, entry.at, json!({ "call": call, "failure": failure }))
             }
         };
@@ -219,7 +219,7 @@ fn of_step(position: u64, entry: &Entry, result: Option<String>) -> Vec<TrailEnt
 
 /// What an event leaves in the trail.
 fn of_event(event: &Event) -> Vec<TrailEntry> {
-    let found = match Told::read(&event.fact.kind, &event.fact.payload) {
+    let found = match DebateEvent::read(&event.fact.kind, &event.fact.payload) {
         Some(told) => of_told(told),
         None => of_gate(event).or_else(|| of_question(event)).or_else(|| of_run(event)),
     };
@@ -228,56 +228,56 @@ fn of_event(event: &Event) -> Vec<TrailEntry> {
     found.map(entry).into_iter().collect()
 }
 
-type Found = (Provenance, Option<folkmoot_core::Name>, Value);
+type TrailSource = (Provenance, Option<folkmoot_core::Name>, Value);
 
-fn of_told(told: Told) -> Option<Found> {
+fn of_told(told: DebateEvent) -> Option<TrailSource> {
     let whole = payload(&told);
     Some(match told {
-        Told::Started { .. } => (Provenance::DebateStarted, None, whole),
-        Told::ConfigChanged { .. } => (Provenance::ConfigChanged, None, whole),
-        Told::LessonsShown { lessons } => {
+        DebateEvent::Started { .. } => (Provenance::DebateStarted, None, whole),
+        DebateEvent::ConfigChanged { .. } => (Provenance::ConfigChanged, None, whole),
+        DebateEvent::LessonsShown { lessons } => {
             let lessons: Vec<_> =
                 lessons.iter().map(|(lesson, debate)| json!({ "lesson": lesson, "debate": debate })).collect();
             (Provenance::ConfigChanged, None, json!({ "field": "lessons", "value": lessons }))
         }
-        Told::Rebalanced { agent, .. } => {
+        DebateEvent::Rebalanced { agent, .. } => {
             let mut data = whole;
             data["field"] = json!("agents");
             (Provenance::ConfigChanged, Some(agent), data)
         }
-        Told::RoundStarted { .. } => (Provenance::RoundStarted, None, whole),
-        Told::RoundCompleted { consensus, .. } => {
+        DebateEvent::RoundStarted { .. } => (Provenance::RoundStarted, None, whole),
+        DebateEvent::RoundCompleted { consensus, .. } => {
             let mut data = whole;
             data["consensus"] = json!(consensus.map(|share| Decimal::from(share).0));
             (Provenance::RoundCompleted, None, data)
         }
-        Told::PhaseStarted { .. } => (Provenance::PhaseStarted, None, whole),
-        Told::PhaseCompleted { overall, .. } => {
+        DebateEvent::PhaseStarted { .. } => (Provenance::PhaseStarted, None, whole),
+        DebateEvent::PhaseCompleted { overall, .. } => {
             let mut data = whole;
             data["overall"] = json!(overall.map(|share| Decimal::from(share).0));
             (Provenance::PhaseCompleted, None, data)
         }
         // Its prompts and its answers are there themselves; what does not count is an error.
-        Told::Turn { state: TurnState::Answered, .. } | Told::Version { .. } => return None,
-        Told::Turn { agent, .. } => (Provenance::ErrorOccurred, Some(agent), whole),
-        Told::Tested { author, .. } => {
+        DebateEvent::Turn { state: TurnState::Answered, .. } | DebateEvent::Version { .. } => return None,
+        DebateEvent::Turn { agent, .. } => (Provenance::ErrorOccurred, Some(agent), whole),
+        DebateEvent::Tested { author, .. } => {
             let mut data = whole;
             data["tool"] = json!("tests");
             (Provenance::ToolCalled, Some(author), data)
         }
-        Told::Hook { hook, .. } => {
+        DebateEvent::Hook { hook, .. } => {
             let mut data = whole;
             data["tool"] = json!(hook);
             (Provenance::ToolCalled, None, data)
         }
-        Told::Reflected { agent, .. } => (Provenance::ReflectionGenerated, Some(agent), whole),
-        Told::Vote { voter, confidence, .. } => {
+        DebateEvent::Reflected { agent, .. } => (Provenance::ReflectionGenerated, Some(agent), whole),
+        DebateEvent::Vote { voter, confidence, .. } => {
             let mut data = whole;
             data["confidence"] = json!(Decimal::from(confidence).0);
             (Provenance::VoteCast, Some(voter), data)
         }
-        Told::Error { .. } => (Provenance::ErrorOccurred, None, whole),
-        Told::Completed { verdict } => (
+        DebateEvent::Error { .. } => (Provenance::ErrorOccurred, None, whole),
+        DebateEvent::Completed { verdict } => (
             Provenance::DebateCompleted,
             None,
             json!({ "status": "completed", "verdict": DebateVerdict::from(*verdict) }),
@@ -285,7 +285,7 @@ fn of_told(told: Told) -> Option<Found> {
     })
 }
 
-fn of_gate(event: &Event) -> Option<Found> {
+fn of_gate(event: &Event) -> Option<TrailSource> {
     let GateEvent::Decided { requested_by, decision } = GateEvent::read(&event.fact).ok()? else { return None };
     let data = json!({
         "gate": event.fact.stream, "requested_by": requested_by, "decision": decision.decision, "reviewer": decision.reviewer,
@@ -295,7 +295,7 @@ fn of_gate(event: &Event) -> Option<Found> {
 }
 
 /// What a person is asked before a debate, and answers.
-fn of_question(event: &Event) -> Option<Found> {
+fn of_question(event: &Event) -> Option<TrailSource> {
     let kind = match event.fact.kind.as_ref() {
         "question.asked" => Provenance::PromptSent,
         "question.answered" | "question.denied" | "question.skipped" | "question.cancelled" | "question.expired" => {
@@ -309,10 +309,10 @@ fn of_question(event: &Event) -> Option<Found> {
     Some((kind, agent, data))
 }
 
-fn of_run(event: &Event) -> Option<Found> {
+fn of_run(event: &Event) -> Option<TrailSource> {
     match RunEvent::read(&event.fact).ok()? {
         // What came of a debate that reached its end it says itself.
-        RunEvent::Ended { ending, .. } if ending.outcome == Outcome::Completed => None,
+        RunEvent::Ended { ending, .. } if ending.outcome == RunOutcome::Completed => None,
         RunEvent::Ended { ending, .. } => {
             let data = json!({
                 "status": ending.outcome, "by": ending.by, "code": ending.code, "reason": ending.reason,
@@ -327,7 +327,7 @@ fn of_run(event: &Event) -> Option<Found> {
 }
 
 /// What was told, without the word that says what it is.
-fn payload(told: &Told) -> Value {
+fn payload(told: &DebateEvent) -> Value {
     let mut payload = value(told);
     if let Some(fields) = payload.as_object_mut() {
         fields.remove("event");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use folkmoot_api::wire;
 use folkmoot_core::{Deadline, Fact, Gate, Question, Timestamp, gate, question};
 use folkmoot_engine::Letter;
-use folkmoot_notify::{Message, message::Link};
+use folkmoot_notify::{Notification, message::NotificationLink};
 use serde_json::{Value, json};
 
 #[cfg(test)]
@@ -16,7 +16,7 @@ mod tests;
 const TEXT_CHARS_MAX: usize = 2_000;
 
 /// What a letter says.
-pub(super) fn of(letter: &Letter, public_url: Option<&str>, now: Timestamp) -> Message {
+pub(super) fn of(letter: &Letter, public_url: Option<&str>, now: Timestamp) -> Notification {
     let event = &letter.event;
     let data = serde_json::to_value(wire::Event::new(event)).unwrap_or(Value::Null);
     let told = match (&letter.gate, &letter.question) {
@@ -24,12 +24,12 @@ pub(super) fn of(letter: &Letter, public_url: Option<&str>, now: Timestamp) -> M
         (None, Some(view)) => of_question(&event.fact.kind, &view.question, view.text.as_deref(), now),
         (None, None) => of_anything(&event.fact, &data["payload"]),
     };
-    let Told { title, text, facts, place } = told;
-    let link = place.map(|Place { page, command }| match public_url {
-        Some(url) => Link::Page(format!("{}/{page}", url.trim_end_matches('/'))),
-        None => Link::Command(command),
+    let NotificationText { title, text, facts, place } = told;
+    let link = place.map(|NotificationTarget { page, command }| match public_url {
+        Some(url) => NotificationLink::Page(format!("{}/{page}", url.trim_end_matches('/'))),
+        None => NotificationLink::Command(command),
     });
-    Message {
+    Notification {
         id: letter.delivery.id.to_string(),
         kind: event.fact.kind.to_string(),
         at: event.fact.at.to_string(),
@@ -43,8 +43,8 @@ pub(super) fn of(letter: &Letter, public_url: Option<&str>, now: Timestamp) -> M
 }
 
 /// A test, which says so.
-pub(super) fn test(channel: &str, now: Timestamp) -> Message {
-    Message {
+pub(super) fn test(channel: &str, now: Timestamp) -> Notification {
+    Notification {
         // Another one each time: a receiver that drops repetitions must not drop the second test.
         id: format!("test-{}", now.as_micros()),
         kind: "notify.test".to_owned(),
@@ -58,20 +58,20 @@ pub(super) fn test(channel: &str, now: Timestamp) -> Message {
     }
 }
 
-struct Told {
+struct NotificationText {
     title: String,
     text: String,
     facts: Vec<(&'static str, String)>,
-    place: Option<Place>,
+    place: Option<NotificationTarget>,
 }
 
-struct Place {
+struct NotificationTarget {
     page: String,
     command: String,
 }
 
 /// The gate is as it is now, which may be later than what happened.
-fn of_gate(kind: &str, gate: &Gate, summary: Option<&str>, now: Timestamp) -> Told {
+fn of_gate(kind: &str, gate: &Gate, summary: Option<&str>, now: Timestamp) -> NotificationText {
     let (title, risk) = (&gate.content.title, gate.content.risk);
     let waits = |how: &str| format!("{title} {how} ({risk} risk)");
     let title = match (kind, gate.decision()) {
@@ -97,7 +97,12 @@ fn of_gate(kind: &str, gate: &Gate, summary: Option<&str>, now: Timestamp) -> To
         None => format!("folkmoot approve {}", gate.id),
     };
     let text = summary.unwrap_or_default().to_owned();
-    Told { title, text, facts, place: Some(Place { page: format!("gates/{}", gate.id), command }) }
+    NotificationText {
+        title,
+        text,
+        facts,
+        place: Some(NotificationTarget { page: format!("gates/{}", gate.id), command }),
+    }
 }
 
 fn status(gate: &Gate) -> String {
@@ -112,14 +117,14 @@ fn by(decision: &gate::Decision) -> String {
     }
 }
 
-fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timestamp) -> Told {
+fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timestamp) -> NotificationText {
     // Who really asked comes first: the agent's name is the asker's choice.
     let agent = match question.asked_by == question.agent_id {
         true => question.agent_id.to_string(),
         false => format!("{} as {}", question.asked_by, question.agent_id),
     };
     let title = match (kind, &question.state) {
-        (_, question::State::Closed(closure)) => {
+        (_, question::QuestionState::Closed(closure)) => {
             format!("The question of {agent} is {} by {}", closure.status, closure.by)
         }
         ("question.asked", _) => format!("{agent} asks ({})", question.question_type),
@@ -127,7 +132,7 @@ fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timesta
         _ => format!("A question of {agent}: {kind}"),
     };
     let mut facts = vec![("Asked by", agent), ("Priority", question.priority.to_string())];
-    let is_open = matches!(question.state, question::State::Pending);
+    let is_open = matches!(question.state, question::QuestionState::Pending);
     if let (Some(scope), true) = (question.halts, is_open) {
         facts.push(("Halts", scope.to_string()));
     }
@@ -141,11 +146,11 @@ fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timesta
         true => format!("folkmoot answer {}", question.id),
         false => format!("folkmoot question show {}", question.id),
     };
-    let place = Place { page: format!("questions/{}", question.id), command };
-    Told { title, text: text.unwrap_or_default().to_owned(), facts, place: Some(place) }
+    let place = NotificationTarget { page: format!("questions/{}", question.id), command };
+    NotificationText { title, text: text.unwrap_or_default().to_owned(), facts, place: Some(place) }
 }
 
-fn of_anything(fact: &Fact, payload: &Value) -> Told {
+fn of_anything(fact: &Fact, payload: &Value) -> NotificationText {
     let word = |name: &str| payload.get(name).and_then(Value::as_str).map(str::to_owned);
     let facts = [
         ("By", Some(fact.actor.to_string())),
@@ -159,7 +164,7 @@ fn of_anything(fact: &Fact, payload: &Value) -> Told {
         "halt.lifted" => "A halt was lifted".to_owned(),
         kind => format!("{kind}: {}", fact.stream),
     };
-    Told { title, text: word("reason").or_else(|| word("title")).unwrap_or_default(), facts, place: None }
+    NotificationText { title, text: word("reason").or_else(|| word("title")).unwrap_or_default(), facts, place: None }
 }
 
 /// When, and how long that still is: `2026-01-31 12:00 UTC (in 29 min)`.

@@ -9,7 +9,7 @@ use folkmoot_core::{
     plan::{ApprovalType, PlanStatus, code},
 };
 
-use super::{Asked, Planned, fault};
+use super::{PlanGate, Planned, fault};
 
 /// What is said of a session that nobody came back to.
 pub(crate) const EXPIRED: &str = "Your session has expired. Please start planning again.";
@@ -64,7 +64,7 @@ pub(crate) fn cancelled(reason: &str, message: &str, session_id: SessionId) -> P
 }
 
 /// Somebody paused it at this checkpoint.
-pub(crate) fn paused(asked: &Asked, session_id: SessionId) -> PlanPaused {
+pub(crate) fn paused(asked: &PlanGate, session_id: SessionId) -> PlanPaused {
     let iteration = asked.request.number;
     let shown = if iteration == 1 { "iteration 1".to_owned() } else { format!("iterations 1-{iteration}") };
     PlanPaused {
@@ -78,8 +78,8 @@ pub(crate) fn paused(asked: &Asked, session_id: SessionId) -> PlanPaused {
     }
 }
 
-pub(crate) fn awaiting(asked: Asked, session: &SessionId) -> PlanAnswer {
-    let Asked { gate, request, text } = asked;
+pub(crate) fn awaiting(asked: PlanGate, session: &SessionId) -> PlanAnswer {
+    let PlanGate { gate, request, text } = asked;
     let status = PlanStatus::AwaitingApproval.word().to_owned();
     let approval_id = request.approval_id(session);
     let approval_type = request.approval_type;

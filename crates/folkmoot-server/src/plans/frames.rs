@@ -8,15 +8,15 @@ use folkmoot_api::wire::{Fault, PlanAnswer};
 use folkmoot_core::{
     Event, RunId, SessionId,
     gate::{DecisionWord, GateEvent},
-    plan::{ApprovalType, PlanStatus, Told},
-    run::State,
+    plan::{ApprovalType, PlanEvent, PlanStatus},
+    run::RunState,
 };
 use folkmoot_engine::Error;
 use futures_util::{Stream, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Asked, Planned, asked, compat, happened, of_run, planned};
+use super::{PlanGate, Planned, asked, compat, happened, of_run, planned};
 use crate::{app::App, auth::Authenticated};
 
 /// How many events are read at once.
@@ -30,14 +30,14 @@ pub(crate) fn follow(
     session: SessionId,
     position: u64,
 ) -> impl Stream<Item = Result<sse::Event, Infallible>> {
-    let follower = Follower { app, who, id, session, position, ready: VecDeque::new(), ended: false };
+    let follower = PlanFollower { app, who, id, session, position, ready: VecDeque::new(), ended: false };
     stream::unfold(follower, |mut follower| async move {
         let frame = follower.next().await?;
         Some((Ok(frame), follower))
     })
 }
 
-struct Follower {
+struct PlanFollower {
     app: App,
     who: Authenticated,
     id: RunId,
@@ -47,7 +47,7 @@ struct Follower {
     ended: bool,
 }
 
-impl Follower {
+impl PlanFollower {
     async fn next(&mut self) -> Option<sse::Event> {
         loop {
             if let Some(frame) = self.ready.pop_front() {
@@ -85,7 +85,7 @@ impl Follower {
             return Ok(());
         }
         let plan = planned(&engine, &principal, &self.id).await?;
-        if plan.run.ending().is_some() || matches!(plan.run.state, State::Stopped { .. }) {
+        if plan.run.ending().is_some() || matches!(plan.run.state, RunState::Stopped { .. }) {
             // Whoever comes back after the end is told it again.
             self.end(plan);
             return Ok(());
@@ -100,7 +100,7 @@ impl Follower {
 
     async fn tell(&mut self, event: &Event) -> Result<(), Error> {
         let kind: &str = &event.fact.kind;
-        if let Some(told) = Told::read(kind, &event.fact.payload) {
+        if let Some(told) = PlanEvent::read(kind, &event.fact.payload) {
             self.push(Some(event.position), told_frame(&told));
         } else if kind.starts_with("gate.") {
             self.tell_of_gate(event).await?;
@@ -188,25 +188,25 @@ fn value(told: &impl Serialize) -> Value {
     serde_json::to_value(told).unwrap_or_default()
 }
 
-fn told_frame(told: &Told) -> (&'static str, Value) {
+fn told_frame(told: &PlanEvent) -> (&'static str, Value) {
     let payload = value(told);
     match told {
-        Told::Started { pace, .. } => {
+        PlanEvent::Started { pace, .. } => {
             let mut payload = payload;
             payload["total_iterations"] = json!(pace.max_iterations);
             ("planning_started", payload)
         }
-        Told::Iterates { .. } => ("iteration_started", payload),
-        Told::Iterated { iteration, total_iterations, .. } => {
+        PlanEvent::Iterates { .. } => ("iteration_started", payload),
+        PlanEvent::Iterated { iteration, total_iterations, .. } => {
             let mut payload = payload;
             payload["percent"] = json!(u64::from(*iteration) * 100 / u64::from(*total_iterations).max(1));
             ("iteration_progress", payload)
         }
-        Told::Concludes { .. } => ("synthesis_started", payload),
+        PlanEvent::Concludes { .. } => ("synthesis_started", payload),
     }
 }
 
-fn decided_frame(asked: &Asked, word: DecisionWord, session: &SessionId) -> Option<(&'static str, Value)> {
+fn decided_frame(asked: &PlanGate, word: DecisionWord, session: &SessionId) -> Option<(&'static str, Value)> {
     let request = &asked.request;
     let approval = |decision: &str| {
         json!({

@@ -8,7 +8,7 @@ use folkmoot_engine::Erasure;
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, PathText},
+    extract::{AuthenticatedCall, PathText},
 };
 
 /// Erases content
@@ -21,7 +21,7 @@ use crate::{
 pub(crate) async fn erase(
     State(app): State<App>,
     PathText(digest): PathText,
-    Call { caller, body }: Call<Erase>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<Erase>,
 ) -> Result<Json<Erased>, ApiError> {
     let unknown =
         |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_content", "nothing was ever kept under this digest");

@@ -22,7 +22,7 @@ const LIMIT_MAX: u32 = 1000;
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Part {
+pub(crate) struct AuditParams {
     /// From the event after this position on.
     #[serde(default)]
     pub(crate) after: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Part {
     pub(crate) token_id: Option<TokenId>,
 }
 
-impl Part {
+impl AuditParams {
     pub(crate) fn limit(&self) -> Result<u32, ApiError> {
         limit(self.limit, LIMIT, LIMIT_MAX)
     }
@@ -46,12 +46,12 @@ impl Part {
 ///
 /// With the hashes; docs/audit.md says how to check them without our code. Agents see what concerns
 /// their own gates.
-#[utoipa::path(get, path = "/v1/audit", tag = "audit", params(Part),
+#[utoipa::path(get, path = "/v1/audit", tag = "audit", params(AuditParams),
     responses((status = 200, body = AuditPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn page(
     State(app): State<App>,
     PageReader(who): PageReader,
-    Query(part): Query<Part>,
+    Query(part): Query<AuditParams>,
 ) -> Result<Json<AuditPage>, ApiError> {
     let (limit, token) = (part.limit()?, part.token_id.as_ref());
     let (reached, events) = app.engine.events(&who.principal, part.after, limit, token).await?;

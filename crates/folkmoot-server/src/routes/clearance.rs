@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited, Problem};
-use folkmoot_core::{Hold, Name, Principal, clearance::Reason};
+use folkmoot_core::{Hold, Name, Principal, clearance::ReleaseReason};
 use folkmoot_engine::{Cleared, Release, Uncleared};
 
 use crate::{
@@ -62,11 +62,11 @@ pub(crate) async fn wait(
         }
         Err(Uncleared::Denied { answers }) => {
             let answers = given(answers);
-            ClearanceWaited { cleared: false, reason: Reason::Denied, answers, blocked_by: Vec::new() }
+            ClearanceWaited { cleared: false, reason: ReleaseReason::Denied, answers, blocked_by: Vec::new() }
         }
         Err(Uncleared::Timeout { blocked_by, answers }) => ClearanceWaited {
             cleared: false,
-            reason: Reason::Timeout,
+            reason: ReleaseReason::Timeout,
             answers: given(answers),
             blocked_by: blocked(&blocked_by),
         },

@@ -10,7 +10,7 @@ use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
-    extract::{Call, PathText, Query, limit},
+    extract::{AuthenticatedCall, PathText, Query, limit},
 };
 
 const LIMIT: u32 = 50;
@@ -19,12 +19,12 @@ const LIMIT_MAX: u32 = 500;
 /// Lists deliveries
 ///
 /// The newest first; `state=dead` are those that nobody was told. Admins can.
-#[utoipa::path(get, path = "/v1/deliveries", operation_id = "list_deliveries", tag = "webhooks", params(wire::DeliveryQuery),
+#[utoipa::path(get, path = "/v1/deliveries", operation_id = "list_deliveries", tag = "webhooks", params(wire::DeliveryListParams),
     responses((status = 200, body = DeliveryList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
     who: Authenticated,
-    Query(query): Query<wire::DeliveryQuery>,
+    Query(query): Query<wire::DeliveryListParams>,
 ) -> Result<Json<DeliveryList>, ApiError> {
     let query = DeliveryQuery {
         status: query.state,
@@ -60,7 +60,7 @@ pub(crate) async fn show(
 pub(crate) async fn resend(
     State(app): State<App>,
     PathText(id): PathText,
-    Call { caller, body: Empty {} }: Call<Empty>,
+    AuthenticatedCall { caller, body: Empty {} }: AuthenticatedCall<Empty>,
 ) -> Result<Json<Delivery>, ApiError> {
     Ok(Json(app.engine.redeliver(caller, parse_id(&id)?).await?.into()))
 }

@@ -88,8 +88,8 @@ fn feed(app: App, who: Authenticated, position: u64) -> impl Stream<Item = Resul
         let mut subscriber = subscriber?;
         let event = match subscriber.next().await {
             Ok(event) => event,
-            Err(Ended::LogLost) => return Some((Ok(log_lost()), None)),
-            Err(Ended::Closing | Ended::Revoked | Ended::Unreadable) => return None,
+            Err(FeedEnd::LogLost) => return Some((Ok(log_lost()), None)),
+            Err(FeedEnd::Closing | FeedEnd::Revoked | FeedEnd::Unreadable) => return None,
         };
         let text = serde_json::to_string(&wire::Event::new(&event)).unwrap_or_default();
         let message = sse::Event::default().id(event.position.to_string()).event(event.fact.kind.as_ref()).data(text);
@@ -121,7 +121,7 @@ pub(crate) struct Subscriber {
 
 /// Why there are no more events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum FeedEnd {
     /// The server is told to end.
     Closing,
     /// The token is no longer valid.
@@ -144,11 +144,11 @@ impl Subscriber {
     }
 
     /// Before each frame: whose token is gone is told nothing any more.
-    pub(crate) async fn must_stand(&self) -> Result<(), Ended> {
+    pub(crate) async fn must_stand(&self) -> Result<(), FeedEnd> {
         match auth::stands(&self.app, &self.who.token).await {
             true => Ok(()),
-            false if self.app.closing.is_cancelled() => Err(Ended::Closing),
-            false => Err(Ended::Revoked),
+            false if self.app.closing.is_cancelled() => Err(FeedEnd::Closing),
+            false => Err(FeedEnd::Revoked),
         }
     }
 
@@ -172,10 +172,10 @@ impl Subscriber {
     }
 
     /// The next event. Cancelling this loses nothing.
-    pub(crate) async fn next(&mut self) -> Result<Arc<Event>, Ended> {
+    pub(crate) async fn next(&mut self) -> Result<Arc<Event>, FeedEnd> {
         loop {
             if self.epoch.has_changed().unwrap_or(false) {
-                return Err(Ended::LogLost);
+                return Err(FeedEnd::LogLost);
             }
             if let Some(event) = self.ready.pop_front() {
                 return Ok(event);
@@ -183,17 +183,17 @@ impl Subscriber {
             let followed = tokio::select! {
                 Ok(()) = self.epoch.changed() => {
                     self.epoch.mark_changed();
-                    return Err(Ended::LogLost);
+                    return Err(FeedEnd::LogLost);
                 }
                 followed = self.app.engine.follow(&self.who.principal, self.position) => followed,
-                () = self.app.closing.cancelled() => return Err(Ended::Closing),
+                () = self.app.closing.cancelled() => return Err(FeedEnd::Closing),
             };
             let (reached, events) = followed.map_err(|error| {
                 tracing::warn!("a feed ends early: {error}");
-                Ended::Unreadable
+                FeedEnd::Unreadable
             })?;
             if self.app.engine.is_revoked(&self.who.token) {
-                return Err(Ended::Revoked);
+                return Err(FeedEnd::Revoked);
             }
             self.position = reached;
             self.ready = events.into();

@@ -12,9 +12,9 @@ pub(crate) mod show;
 pub(crate) mod wait;
 
 use folkmoot_api::wire;
-use folkmoot_engine::NewArtifact;
+use folkmoot_engine::ArtifactInput;
 
-fn artifact(artifact: wire::NewArtifact) -> NewArtifact {
+fn artifact(artifact: wire::NewArtifact) -> ArtifactInput {
     let wire::NewArtifact { name, media_type, content } = artifact;
-    NewArtifact { name, media_type, content: content.into_bytes() }
+    ArtifactInput { name, media_type, content: content.into_bytes() }
 }

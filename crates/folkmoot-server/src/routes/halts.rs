@@ -14,7 +14,7 @@ use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
-    extract::{Call, PathText},
+    extract::{AuthenticatedCall, PathText},
 };
 
 /// Raises a halt
@@ -25,7 +25,7 @@ use crate::{
     responses((status = 201, body = wire::Halt), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn raise(
     State(app): State<App>,
-    Call { caller, body }: Call<RaiseHalt>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<RaiseHalt>,
 ) -> Result<Response, ApiError> {
     let RaiseHalt { scope, agent_id, session_id, reason } = body;
     let raising = Raising { id: app.engine.new_halt_id(), scope, agent_id, session_id, reason };

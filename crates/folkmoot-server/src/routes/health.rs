@@ -8,7 +8,7 @@ use folkmoot_api::wire::Problem;
 use crate::{app::App, error::ApiError};
 
 /// How long the database may take to answer.
-const PATIENCE: Duration = Duration::from_secs(3);
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Whether the process lives
 #[utoipa::path(get, path = "/healthz", tag = "operations", security(()), responses((status = 200, body = String)))]
@@ -28,7 +28,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Result<String, ApiError> {
     if app.closing.is_cancelled() {
         return Err(unready("the server is ending".to_owned()));
     }
-    match tokio::time::timeout(PATIENCE, app.engine.ready()).await {
+    match tokio::time::timeout(DATABASE_TIMEOUT, app.engine.ready()).await {
         Ok(Ok(())) => Ok(match app.engine.trouble() {
             None => "ready\n".to_owned(),
             Some(why) => format!("degraded: {why}\n"),

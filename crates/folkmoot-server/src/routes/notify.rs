@@ -2,11 +2,11 @@
 
 use axum::{Json, extract::State, http::StatusCode};
 use folkmoot_api::wire::{Channel, ChannelList, Delivery, Problem, TestChannel, Tested};
-use folkmoot_core::{Principal, delivery::Status};
+use folkmoot_core::{Principal, delivery::DeliveryStatus};
 use folkmoot_engine::DeliveryQuery;
-use folkmoot_notify::{Undelivered, settings::Kind};
+use folkmoot_notify::{SendFailure, settings::ChannelKind};
 
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::Call};
+use crate::{app::App, auth::Authenticated, error::ApiError, extract::AuthenticatedCall};
 
 /// Lists channels
 ///
@@ -31,7 +31,7 @@ pub(crate) async fn channels(State(app): State<App>, who: Authenticated) -> Resu
         },
         last_failure: None,
         name: webhook.name.to_string(),
-        kind: Kind::Webhook.to_string(),
+        kind: ChannelKind::Webhook.to_string(),
         events: webhook.events,
     });
     let mut channels: Vec<Channel> = configured.chain(webhooks).collect();
@@ -43,7 +43,7 @@ pub(crate) async fn channels(State(app): State<App>, who: Authenticated) -> Resu
 
 /// What waits after an attempt that failed, else the newest that is dead.
 async fn last_failure(app: &App, principal: &Principal, channel: &str) -> Result<Option<Delivery>, ApiError> {
-    for status in [Status::Waiting, Status::Dead] {
+    for status in [DeliveryStatus::Waiting, DeliveryStatus::Dead] {
         let query = DeliveryQuery {
             status: Some(status),
             channel: Some(channel.to_owned()),
@@ -65,7 +65,7 @@ async fn last_failure(app: &App, principal: &Principal, channel: &str) -> Result
     responses((status = 200, body = Tested), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn test(
     State(app): State<App>,
-    Call { caller, body: TestChannel { channel } }: Call<TestChannel>,
+    AuthenticatedCall { caller, body: TestChannel { channel } }: AuthenticatedCall<TestChannel>,
 ) -> Result<Json<Tested>, ApiError> {
     let webhooks = app.engine.webhooks(&caller.principal).await?;
     app.engine.must_stand(caller.token.as_ref()).await?;
@@ -81,7 +81,7 @@ pub(crate) async fn test(
 }
 
 /// What came of a test.
-pub(super) fn tested(channel: &str, told: Result<(), Undelivered>) -> Tested {
+pub(super) fn tested(channel: &str, told: Result<(), SendFailure>) -> Tested {
     let reason = told.err().map(|undelivered| undelivered.reason);
     Tested { channel: channel.to_owned(), delivered: reason.is_none(), reason }
 }

@@ -13,7 +13,7 @@ use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
-    extract::{Call, PathText},
+    extract::{AuthenticatedCall, PathText},
 };
 
 /// Makes a token
@@ -23,7 +23,7 @@ use crate::{
     responses((status = 201, body = Token), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn create(
     State(app): State<App>,
-    Call { caller, body }: Call<NewToken>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<NewToken>,
 ) -> Result<Response, ApiError> {
     let minted = app
         .engine

@@ -14,7 +14,7 @@ use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
-    extract::{Call, PathText},
+    extract::{AuthenticatedCall, PathText},
     notify,
 };
 
@@ -26,7 +26,7 @@ use crate::{
     responses((status = 201, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn create(
     State(app): State<App>,
-    Call { caller, body }: Call<NewWebhook>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<NewWebhook>,
 ) -> Result<Response, ApiError> {
     // Who may not is told that, and not what is wrong with the address.
     app.engine.webhooks(&caller.principal).await?;
@@ -77,7 +77,7 @@ pub(crate) async fn show(
 pub(crate) async fn change(
     State(app): State<App>,
     PathText(id): PathText,
-    Call { caller, body }: Call<ChangeWebhook>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<ChangeWebhook>,
 ) -> Result<Json<Webhook>, ApiError> {
     let ChangeWebhook { url, events, disabled } = body;
     let webhook = app.engine.webhook(&caller.principal, &parse_id(&id)?).await?.id;
@@ -98,7 +98,7 @@ pub(crate) async fn change(
 pub(crate) async fn rotate(
     State(app): State<App>,
     PathText(id): PathText,
-    Call { caller, body: Empty {} }: Call<Empty>,
+    AuthenticatedCall { caller, body: Empty {} }: AuthenticatedCall<Empty>,
 ) -> Result<Json<Webhook>, ApiError> {
     let before = app.engine.webhook(&caller.principal, &parse_id(&id)?).await?;
     let rotate = Some(app.key.public().id());
@@ -133,7 +133,7 @@ pub(crate) async fn remove(
 pub(crate) async fn test(
     State(app): State<App>,
     PathText(id): PathText,
-    Call { caller, body: Empty {} }: Call<Empty>,
+    AuthenticatedCall { caller, body: Empty {} }: AuthenticatedCall<Empty>,
 ) -> Result<Json<Tested>, ApiError> {
     let webhook = app.engine.webhook(&caller.principal, &parse_id(&id)?).await?;
     app.engine.must_stand(caller.token.as_ref()).await?;

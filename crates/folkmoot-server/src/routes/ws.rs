@@ -5,13 +5,13 @@ use folkmoot_api::wire;
 use folkmoot_core::Event;
 use serde::Deserialize;
 
-use super::events::{self, Ended, From};
+use super::events::{self, FeedEnd, From};
 use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
     extract::Query,
-    socket::{Dialect, Knock},
+    socket::{Knock, SocketDialect},
 };
 
 /// Follows the feed over a WebSocket
@@ -30,29 +30,29 @@ pub(crate) async fn ws(
     Query(from): Query<From>,
 ) -> Result<Response, ApiError> {
     let position = events::begin(&app, &headers, from).await?;
-    Ok(knock.admit(app, position, Feed))
+    Ok(knock.admit(app, position, FeedDialect))
 }
 
 /// What the feed tells, as it tells it.
-struct Feed;
+struct FeedDialect;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct FeedParams {
     after: u64,
 }
 
-impl Dialect for Feed {
+impl SocketDialect for FeedDialect {
     fn begin(&self, position: u64) -> Option<String> {
         Some(format!(r#"{{"position":{position}}}"#))
     }
 
-    async fn tell(&self, _: &App, _: &Authenticated, event: &Event) -> Result<Option<String>, Ended> {
+    async fn tell(&self, _: &App, _: &Authenticated, event: &Event) -> Result<Option<String>, FeedEnd> {
         Ok(serde_json::to_string(&wire::Event::new(event)).ok())
     }
 
     fn hear(&self, text: &str) -> Result<Option<u64>, &'static str> {
-        let asked: Asked = serde_json::from_str(text).map_err(|_| r#"send {"after": POSITION}, or nothing"#)?;
+        let asked: FeedParams = serde_json::from_str(text).map_err(|_| r#"send {"after": POSITION}, or nothing"#)?;
         Ok(Some(asked.after))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use folkmoot_server::Limits;
+use folkmoot_server::ServerLimits;
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -19,7 +19,7 @@ use crate::{
 const PROMPT: Duration = Duration::from_secs(10);
 
 fn few() -> Setting {
-    let limits = Limits { connections: 64, requests_per_second: 100_000, ..Limits::default() };
+    let limits = ServerLimits { connections: 64, requests_per_second: 100_000, ..ServerLimits::default() };
     Setting { limits: Some(limits), ..Setting::default() }
 }
 
@@ -119,7 +119,7 @@ async fn people_decide_and_halt_while_one_agent_sends_many_bodies_slowly() {
 
 #[tokio::test]
 async fn a_stream_is_not_closed_for_a_newcomer_and_a_silent_connection_is() {
-    let limits = Limits { connections: 4, connections_per_principal: Some(0), ..Limits::default() };
+    let limits = ServerLimits { connections: 4, connections_per_principal: Some(0), ..ServerLimits::default() };
     let node = Node::with(Setting { limits: Some(limits), ..Setting::default() }).await;
     let mut stream = connect(&node, &stream_of("alice", "/v1/events")).await;
     assert_eq!(status(&mut stream).await, "200");
@@ -173,18 +173,18 @@ async fn asked(node: &Node, who: &str) -> String {
     answer.json()["id"].as_str().unwrap().to_owned()
 }
 
-fn limited(limits: Limits) -> Setting {
-    Setting { limits: Some(Limits { requests_per_second: 1_000_000, ..limits }), ..Setting::default() }
+fn limited(limits: ServerLimits) -> Setting {
+    Setting { limits: Some(ServerLimits { requests_per_second: 1_000_000, ..limits }), ..Setting::default() }
 }
 
 #[tokio::test]
 async fn an_agent_has_so_many_gates_bytes_and_questions_waiting_and_no_more() {
-    let limits = || Limits {
+    let limits = || ServerLimits {
         pending_gates_per_agent: 3,
         pending_bytes_per_agent: 1000,
         open_questions_per_agent: 2,
         open_runs_per_agent: 2,
-        ..Limits::default()
+        ..ServerLimits::default()
     };
     for nodes in everywhere_with(|| limited(limits())).await {
         let (first, last) = (&nodes[0], nodes.last().unwrap());
@@ -234,7 +234,7 @@ async fn an_agent_has_so_many_gates_bytes_and_questions_waiting_and_no_more() {
 
 #[tokio::test]
 async fn an_agent_sends_no_more_bytes_than_its_share_and_people_send_any_number() {
-    let limits = Limits { bytes_per_hour_per_agent: 100 << 10, ..Limits::default() };
+    let limits = ServerLimits { bytes_per_hour_per_agent: 100 << 10, ..ServerLimits::default() };
     let node = Node::with(limited(limits)).await;
     let artifacts = json!([{"name": "a", "media_type": "text/plain", "content": "x".repeat(60 << 10)}]);
     let open = |who: &'static str| node.post(who, "/v1/gates", json!({"summary": "x", "artifacts": artifacts.clone()}));
@@ -253,7 +253,9 @@ async fn an_agent_sends_no_more_bytes_than_its_share_and_people_send_any_number(
 /// All at once, too: it is judged in the transaction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_that_opens_many_gates_at_once_gets_no_more_than_its_limit() {
-    for nodes in everywhere_with(|| limited(Limits { pending_gates_per_agent: 10, ..Limits::default() })).await {
+    for nodes in
+        everywhere_with(|| limited(ServerLimits { pending_gates_per_agent: 10, ..ServerLimits::default() })).await
+    {
         let opening = (0..60).map(|n| {
             let node = &nodes[n % nodes.len()];
             node.post("agent-a", "/v1/gates", json!({"summary": format!("gate {n}")}))
@@ -290,7 +292,7 @@ where
 /// Behind all of the agent's calls a person's would take about as long as the slowest of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_persons_reads_and_writes_do_not_queue_behind_all_that_one_agent_sends_at_once() {
-    let limits = Limits { requests_per_second: 100_000, ..Limits::default() };
+    let limits = ServerLimits { requests_per_second: 100_000, ..ServerLimits::default() };
     for nodes in everywhere_with(|| limited(limits.clone())).await {
         let node = &nodes[0];
         assert_eq!(node.post("agent-a", "/v1/runs", json!({"id": "busy", "title": "x"})).await.status, 201);

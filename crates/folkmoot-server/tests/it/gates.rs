@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use folkmoot_api::wire::{OpenGate, WaitMany};
-use folkmoot_core::{Status, gate::Choice};
+use folkmoot_core::{GateStatus, gate::Choice};
 use futures_util::StreamExt;
 use serde_json::json;
 
@@ -228,7 +228,7 @@ async fn one_connection_waits_for_many_gates() {
     }
     let rest: Vec<_> = stream.map(|gate| gate.unwrap()).collect().await;
     assert_eq!(rest.len(), 299, "each once, and then the stream ends");
-    assert!(rest.iter().all(|gate| gate.status == Status::Rejected));
+    assert!(rest.iter().all(|gate| gate.status == GateStatus::Rejected));
 }
 
 #[tokio::test]

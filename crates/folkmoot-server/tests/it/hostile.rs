@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use folkmoot_server::Limits;
+use folkmoot_server::ServerLimits;
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -213,7 +213,7 @@ async fn too_many_or_too_long_headers_are_refused() {
 #[tokio::test]
 async fn a_trickle_is_cut_off_like_silence() {
     // Far below the usual 30 seconds.
-    let limits = Limits { header_timeout_ms: 400, body_timeout_ms: 400, ..Limits::default() };
+    let limits = ServerLimits { header_timeout_ms: 400, body_timeout_ms: 400, ..ServerLimits::default() };
     let node = Node::with(Setting { limits: Some(limits), ..Setting::default() }).await;
     let head = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ".to_owned();
     let to_body = format!(

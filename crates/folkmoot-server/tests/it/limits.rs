@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use folkmoot_server::Limits;
+use folkmoot_server::ServerLimits;
 use futures_util::StreamExt;
 use serde_json::json;
 use tokio::{
@@ -15,13 +15,13 @@ use crate::{
     node::{Node, Setting, token},
 };
 
-fn limits(limits: Limits) -> Setting {
+fn limits(limits: ServerLimits) -> Setting {
     Setting { limits: Some(limits), ..Setting::default() }
 }
 
 #[tokio::test]
 async fn a_principal_that_asks_too_often_is_told_to_wait_and_others_are_not() {
-    let node = Node::with(limits(Limits { requests_per_second: 5, ..Limits::default() })).await;
+    let node = Node::with(limits(ServerLimits { requests_per_second: 5, ..ServerLimits::default() })).await;
     let mut refused = 0;
     for _ in 0..20 {
         let answer = node.get("alice", "/v1/gates").await;
@@ -37,7 +37,7 @@ async fn a_principal_that_asks_too_often_is_told_to_wait_and_others_are_not() {
 
 #[tokio::test]
 async fn a_client_that_is_slow_with_its_headers_is_cut_off() {
-    let node = Node::with(limits(Limits { header_timeout_ms: 300, ..Limits::default() })).await;
+    let node = Node::with(limits(ServerLimits { header_timeout_ms: 300, ..ServerLimits::default() })).await;
     let mut stream = TcpStream::connect(node.url.trim_start_matches("http://")).await.unwrap();
     stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ").await.unwrap();
     let began = Instant::now();
@@ -48,7 +48,7 @@ async fn a_client_that_is_slow_with_its_headers_is_cut_off() {
 
 #[tokio::test]
 async fn a_client_that_is_slow_with_its_body_is_cut_off() {
-    let node = Node::with(limits(Limits { body_timeout_ms: 300, ..Limits::default() })).await;
+    let node = Node::with(limits(ServerLimits { body_timeout_ms: 300, ..ServerLimits::default() })).await;
     let head = format!("POST /v1/gates HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n", token("agent-a"));
     let answer = http::raw(&node.url, format!("{head}content-length: 100\r\n\r\n{{").as_bytes()).await;
     assert_eq!((answer.status, answer.code().as_str()), (408, "body_timeout"));
@@ -56,8 +56,12 @@ async fn a_client_that_is_slow_with_its_body_is_cut_off() {
 
 #[tokio::test]
 async fn a_subscriber_that_does_not_read_is_dropped_and_the_server_goes_on() {
-    let node =
-        Node::with(limits(Limits { write_timeout_ms: 300, requests_per_second: 100_000, ..Limits::default() })).await;
+    let node = Node::with(limits(ServerLimits {
+        write_timeout_ms: 300,
+        requests_per_second: 100_000,
+        ..ServerLimits::default()
+    }))
+    .await;
     let mut deaf = TcpStream::connect(node.url.trim_start_matches("http://")).await.unwrap();
     let request = format!(
         "GET /v1/events?after=0 HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\r\n",
@@ -80,7 +84,7 @@ async fn a_subscriber_that_does_not_read_is_dropped_and_the_server_goes_on() {
 
 #[tokio::test]
 async fn more_connections_than_allowed_wait_their_turn_while_each_is_in_use() {
-    let node = Node::with(limits(Limits { connections: 2, ..Limits::default() })).await;
+    let node = Node::with(limits(ServerLimits { connections: 2, ..ServerLimits::default() })).await;
     let mut streams = Vec::new();
     for who in ["alice", "bob"] {
         let mut feed = Box::pin(node.client(who).events(Some(0)).await.unwrap());

@@ -12,14 +12,14 @@ use folkmoot_api::{
 };
 use folkmoot_core::{
     Capability, Principal,
-    gate::{Choice, Policy},
+    gate::{Choice, GatePolicy},
     question,
 };
-use folkmoot_engine::{Work, Workflows};
+use folkmoot_engine::{WorkerSettings, Workflows};
 use folkmoot_server::{
-    BootstrapToken, Config, DataFolder, Limits, Origin, Plans, Server,
-    notify_settings::Channel,
-    workflows::{equipment::McpServer, llm::settings::Provider},
+    BootstrapToken, Config, DataFolder, Origin, Plans, Server, ServerLimits,
+    notify_settings::ChannelSettings,
+    workflows::{equipment::McpServer, llm::settings::ProviderSettings},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -40,22 +40,22 @@ pub struct Node {
 /// How a server is to be started.
 #[derive(Clone, Default)]
 pub struct Setting {
-    pub policy: Policy,
-    pub questions: question::Policy,
-    pub limits: Option<Limits>,
+    pub policy: GatePolicy,
+    pub questions: question::QuestionPolicy,
+    pub limits: Option<ServerLimits>,
     pub database: Option<String>,
     pub workflows: Workflows,
-    pub work: Option<Work>,
+    pub work: Option<WorkerSettings>,
     /// What may be sent to, beside what everybody can reach.
     pub allow: Vec<String>,
-    pub channels: BTreeMap<String, Channel>,
+    pub channels: BTreeMap<String, ChannelSettings>,
     pub public_url: Option<String>,
     pub origins: Vec<Origin>,
     /// The names under which it may be asked.
     pub hosts: Vec<String>,
     pub plans: Plans,
     /// Whom agents of ours ask, by name; the rehearsal unless it is said.
-    pub provider: Option<(String, Provider)>,
+    pub provider: Option<(String, ProviderSettings)>,
     /// MCP servers whose tools agents of ours may call, by name.
     pub mcp: BTreeMap<String, McpServer>,
     /// Prompts in place of those that are built in.
@@ -158,11 +158,11 @@ fn config(data: &Path, setting: Setting) -> Config {
     config.hosts = setting.hosts;
     config.policy = setting.policy;
     config.database = setting.database;
-    let usual = Limits {
+    let usual = ServerLimits {
         requests_per_second: 1_000_000,
         pending_gates_per_agent: 0,
         open_questions_per_agent: 0,
-        ..Limits::default()
+        ..ServerLimits::default()
     };
     config.limits = setting.limits.unwrap_or(usual);
     config.bootstrap_tokens = PEOPLE

@@ -3,7 +3,7 @@
 
 use folkmoot_core::{
     Presence,
-    gate::{OnTimeout, Policy, Risk},
+    gate::{GatePolicy, OnTimeout, Risk},
 };
 use serde_json::{Value, json};
 
@@ -286,7 +286,7 @@ async fn a_token_of_somebody_else_makes_nobody_the_protected_owner() {
 #[tokio::test]
 async fn where_silence_consents_a_no_needs_no_passphrase() {
     let presence = [(Risk::Critical, Presence::Passphrase)].into();
-    let policy = Policy { presence, on_timeout: OnTimeout::Approve, ..Policy::default() };
+    let policy = GatePolicy { presence, on_timeout: OnTimeout::Approve, ..GatePolicy::default() };
     let node = Node::with(Setting { policy, ..Setting::default() }).await;
     let gate = node.opened(json!({"summary": "Wire money", "risk": "critical"})).await;
     let path = format!("/v1/gates/{}", gate["id"].as_str().unwrap());
@@ -298,7 +298,7 @@ async fn where_silence_consents_a_no_needs_no_passphrase() {
 #[tokio::test]
 async fn what_the_configuration_demands_binds_every_token() {
     let presence = [(Risk::Medium, Presence::Terminal), (Risk::High, Presence::Passphrase)].into();
-    let policy = Policy { presence, ..Policy::default() };
+    let policy = GatePolicy { presence, ..GatePolicy::default() };
     let node = Node::with(Setting { policy, ..Setting::default() }).await;
     let alice = token("alice");
     assert_eq!(approve(&node, &alice, &[], "low").await.status, 200);

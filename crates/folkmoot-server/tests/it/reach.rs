@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use folkmoot_core::gate::{OnTimeout, Policy};
+use folkmoot_core::gate::{GatePolicy, OnTimeout};
 use serde_json::{Value, json};
 
 use crate::{
@@ -243,7 +243,7 @@ async fn reviewers_who_could_never_decide_are_refused_at_every_door() {
 
 #[tokio::test]
 async fn where_silence_consents_agents_choose_nobody_and_whoever_decides_may_object() {
-    let policy = Policy { on_timeout: OnTimeout::Approve, ..Policy::default() };
+    let policy = GatePolicy { on_timeout: OnTimeout::Approve, ..GatePolicy::default() };
     for nodes in everywhere_with(|| Setting { policy: policy.clone(), ..Setting::default() }).await {
         let node = &nodes[0];
         let choices = [

@@ -11,7 +11,7 @@ mod workflows;
 use std::time::Duration;
 
 use folkmoot_core::question::QuestionType;
-use folkmoot_engine::{Ask, Ctx, Failure, GateRequest, Workflows};
+use folkmoot_engine::{Ctx, Failure, GateSpec, QuestionSpec, Workflows};
 use serde_json::{Value, json};
 
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
 pub fn workflows() -> Workflows {
     let publish = |ctx: Ctx, title: String| async move {
         let draft = ctx.step("draft", move || std::future::ready(Ok(format!("{title}: a draft")))).await?;
-        let decided = ctx.gate("publish", GateRequest::new(format!("Publish {draft:?}?"))).await?;
+        let decided = ctx.gate("publish", GateSpec::new(format!("Publish {draft:?}?"))).await?;
         if !decided.may_proceed() {
             return Err(Failure::new("not_published", decided.decision.reason));
         }
@@ -33,7 +33,7 @@ pub fn workflows() -> Workflows {
         Ok(draft)
     };
     let asks = |ctx: Ctx, (): ()| async move {
-        let answer = ctx.ask("colour", Ask::new(QuestionType::Decision, "Which colour?")).await?;
+        let answer = ctx.ask("colour", QuestionSpec::new(QuestionType::Decision, "Which colour?")).await?;
         answer.get::<String>()
     };
     let sleeps = |ctx: Ctx, (): ()| async move { ctx.sleep("rest", Duration::from_secs(3600)).await };

@@ -4,8 +4,8 @@ mod receiver;
 
 use std::{sync::Arc, time::Duration};
 
-use folkmoot_core::{Timestamp, gate::Policy};
-use folkmoot_server::notify_settings::{Channel, Kind};
+use folkmoot_core::{Timestamp, gate::GatePolicy};
+use folkmoot_server::notify_settings::{ChannelKind, ChannelSettings};
 use folkmoot_store::ManualClock;
 use receiver::Receiver;
 use serde_json::{Value, json};
@@ -300,9 +300,9 @@ async fn a_channel_of_the_configuration_is_told_what_people_need() {
     let file = folder.path().join("slack-url");
     std::fs::write(&file, format!("http://{}/services/T0/B0/geheim", receiver.address)).unwrap();
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-    let mut slack = Channel::new(Kind::Slack);
+    let mut slack = ChannelSettings::new(ChannelKind::Slack);
     slack.url_file = Some(file);
-    let policy = Policy { notification_channels: vec!["team".to_owned()], ..Policy::default() };
+    let policy = GatePolicy { notification_channels: vec!["team".to_owned()], ..GatePolicy::default() };
     let public_url = Some("https://folkmoot.example.org/".to_owned());
     let channels = [("team".to_owned(), slack)].into();
     let node = Node::with(Setting { channels, policy, public_url, ..loopback() }).await;
@@ -378,7 +378,7 @@ async fn a_gate_that_names_an_unknown_channel_is_refused_and_opens_nothing() {
 
 #[tokio::test]
 async fn a_policy_that_names_nobody_who_is_there_says_so_where_it_can_be_seen() {
-    let policy = Policy { notification_channels: vec!["nobody".to_owned()], ..Policy::default() };
+    let policy = GatePolicy { notification_channels: vec!["nobody".to_owned()], ..GatePolicy::default() };
     let node = Node::with(Setting { policy, ..loopback() }).await;
     let gate = node.opened(json!({"summary": "x"})).await;
     let dead = delivery(&node, "nobody", |delivery| delivery["state"] == "dead").await;

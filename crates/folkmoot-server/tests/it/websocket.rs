@@ -8,7 +8,7 @@ mod who;
 use std::{sync::Arc, time::Duration};
 
 use folkmoot_api::wire::OpenGate;
-use folkmoot_server::Limits;
+use folkmoot_server::ServerLimits;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::{io::AsyncReadExt, net::TcpStream};
@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// How long anything here may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A client's end of a socket.
 struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
@@ -74,7 +74,7 @@ impl Socket {
 
     /// Whatever comes next.
     async fn next(&mut self) -> Result<Message, Error> {
-        let next = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("something comes");
+        let next = tokio::time::timeout(TEST_TIMEOUT, self.0.next()).await.expect("something comes");
         next.unwrap_or(Err(Error::ConnectionClosed))
     }
 
@@ -204,7 +204,7 @@ async fn whoever_closes_is_answered() {
 /// Everyone who says nothing is asked whether they are still there.
 #[tokio::test]
 async fn a_silent_socket_is_pinged_and_one_that_never_answers_is_dropped() {
-    let limits = Limits { heartbeat_ms: 100, ..Limits::default() };
+    let limits = ServerLimits { heartbeat_ms: 100, ..ServerLimits::default() };
     let node = Node::with(Setting { limits: Some(limits), ..Setting::default() }).await;
     let mut lively = Socket::open(&node, "vera", "/v1/ws").await;
     lively.frame().await;

@@ -11,10 +11,10 @@ use tokio_postgres::{
     types::{ToSql, Type},
 };
 
-use super::{LOCK, PATIENCE, failed, silent, taken, tls};
+use super::{LOCK, REPLY_TIMEOUT, failed, silent, taken, tls};
 use crate::{
     Error,
-    backup::{Kind, TableOf, schema_of, tables},
+    backup::{ColumnType, TableOf, schema_of, tables},
     migrate, rows, sqlite,
 };
 
@@ -80,11 +80,11 @@ async fn send(snapshot: &Transaction<'_>, tables: &[TableOf], packets: mpsc::Sen
 }
 
 fn read(row: &Row, table: &TableOf) -> Result<Vec<Value>, Error> {
-    let one = |(n, (_, kind)): (usize, &(String, Kind))| {
+    let one = |(n, (_, kind)): (usize, &(String, ColumnType))| {
         let value = match kind {
-            Kind::Int => row.try_get::<_, Option<i64>>(n).map(|n| n.map(Value::Integer)),
-            Kind::Text => row.try_get::<_, Option<String>>(n).map(|text| text.map(Value::Text)),
-            Kind::Bytes => row.try_get::<_, Option<Vec<u8>>>(n).map(|bytes| bytes.map(Value::Blob)),
+            ColumnType::Int => row.try_get::<_, Option<i64>>(n).map(|n| n.map(Value::Integer)),
+            ColumnType::Text => row.try_get::<_, Option<String>>(n).map(|text| text.map(Value::Text)),
+            ColumnType::Bytes => row.try_get::<_, Option<Vec<u8>>>(n).map(|bytes| bytes.map(Value::Blob)),
         };
         Ok(value.map_err(failed)?.unwrap_or(Value::Null))
     };
@@ -190,12 +190,12 @@ fn read_all(source: &Connection, tables: &[TableOf], packets: mpsc::Sender<Packe
 
 /// A column's value, as PostgreSQL takes it. `Err` says what it is instead: SQLite takes anything,
 /// and somebody may have written to the file by hand.
-fn carried(value: Value, kind: Kind) -> Result<rows::Value<'static>, &'static str> {
+fn carried(value: Value, kind: ColumnType) -> Result<rows::Value<'static>, &'static str> {
     match (kind, value) {
         (_, Value::Null) => Ok(rows::Value::MaybeInt(None)),
-        (Kind::Int, Value::Integer(n)) => Ok(rows::Value::Int(n)),
-        (Kind::Text, Value::Text(text)) => Ok(rows::Value::Text(text.into())),
-        (Kind::Bytes, Value::Blob(bytes)) => Ok(rows::Value::Bytes(bytes.into())),
+        (ColumnType::Int, Value::Integer(n)) => Ok(rows::Value::Int(n)),
+        (ColumnType::Text, Value::Text(text)) => Ok(rows::Value::Text(text.into())),
+        (ColumnType::Bytes, Value::Blob(bytes)) => Ok(rows::Value::Bytes(bytes.into())),
         (_, Value::Integer(_)) => Err("a number"),
         (_, Value::Real(_)) => Err("a fraction"),
         (_, Value::Text(_)) => Err("text"),
@@ -203,11 +203,11 @@ fn carried(value: Value, kind: Kind) -> Result<rows::Value<'static>, &'static st
     }
 }
 
-fn type_of(kind: Kind) -> Type {
+fn type_of(kind: ColumnType) -> Type {
     match kind {
-        Kind::Int => Type::INT8,
-        Kind::Text => Type::TEXT,
-        Kind::Bytes => Type::BYTEA,
+        ColumnType::Int => Type::INT8,
+        ColumnType::Text => Type::TEXT,
+        ColumnType::Bytes => Type::BYTEA,
     }
 }
 
@@ -245,7 +245,7 @@ pub(super) async fn has_tables(client: &Transaction<'_>) -> Result<bool, Error> 
 pub(super) async fn connect(url: &str) -> Result<(Client, tokio::task::JoinHandle<()>), Error> {
     let mut config: Config = super::config(url)?;
     config.application_name("folkmoot backup");
-    let connecting = timeout(PATIENCE, config.connect(tls::connector()?)).await.map_err(|_| silent())?;
+    let connecting = timeout(REPLY_TIMEOUT, config.connect(tls::connector()?)).await.map_err(|_| silent())?;
     let (client, connection) = connecting.map_err(failed)?;
     let driver = tokio::spawn(async move {
         // Whoever waits for an answer is told by the client.

@@ -15,24 +15,24 @@ use std::{
 
 use folkmoot_core::{
     Action, Artifact, Command, Commit, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold,
-    Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, Row, Run, RunId, SessionId, Subject,
-    TimerChange, Timestamp, TokenId, Usage, Wake, Webhook, WebhookId, chain,
+    Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, QuotaUsage, Row, Run, RunId, SessionId, Subject,
+    TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId, chain,
     clearance::{Others, Target},
     debate::record::{self, Stored},
-    erase::Kept,
-    journal::{Entry, Key, Write},
+    erase::ContentStatus,
+    journal::{Entry, EntryKey, Write},
     judge,
     question::Asking,
     quota,
-    run::{Starting, State},
+    run::{RunState, Starting},
     token::Token,
 };
 use futures_util::future::{join_all, try_join_all};
 use tokio_postgres::{Client, Statement, types::ToSql};
 
-use super::{Time, failed, statements::Statements, warnings::Warnings};
+use super::{Time, failed, statements::PostgresStatements, warnings::Warnings};
 use crate::{
-    Error, Written, query,
+    Error, WriteResult, query,
     rows::{self, Columns, RunExtras, Table, Type, Value},
 };
 
@@ -49,32 +49,32 @@ const OPEN_OF_A_RUN: usize = 10_000;
 
 /// What a batch came to.
 pub(super) struct Done {
-    pub(super) answers: Vec<Result<Written, Error>>,
+    pub(super) answers: Vec<Result<WriteResult, Error>>,
     pub(super) events: Vec<Arc<Event>>,
 }
 
 /// Why a batch came to nothing.
-pub(super) enum Failure {
+pub(super) enum BatchFailure {
     /// Nothing was written.
     RolledBack(Error),
     /// The connection was lost during the commit, or the database takes its success back.
     Unknown,
 }
 
-impl From<Error> for Failure {
+impl From<Error> for BatchFailure {
     fn from(error: Error) -> Self {
-        Failure::RolledBack(error)
+        BatchFailure::RolledBack(error)
     }
 }
 
 /// Writes all that the rules say to `commands`, in order, in one transaction.
 pub(super) async fn run(
     client: &Client,
-    sql: &Statements,
+    sql: &PostgresStatements,
     warnings: &Warnings,
     time: &Time,
     commands: &[Command],
-) -> Result<Done, Failure> {
+) -> Result<Done, BatchFailure> {
     let loaded = load(client, sql, commands).await;
     let (mut work, micros) = match loaded {
         Ok(loaded) => loaded,
@@ -96,7 +96,7 @@ pub(super) async fn run(
         warnings.forget();
         work.write(client, sql).await?;
         if warnings.are_doubtful() {
-            return Err(Failure::Unknown);
+            return Err(BatchFailure::Unknown);
         }
     }
     Ok(Done { answers, events: work.events })
@@ -104,12 +104,12 @@ pub(super) async fn run(
 
 /// What the batch has read, and what it has made of it so far.
 #[derive(Default)]
-struct Work {
+struct BatchState {
     head: Option<Head>,
     gates: HashMap<GateId, Gate>,
-    twins: HashMap<(Name, String), GateId>,
+    pending_duplicates: HashMap<(Name, String), GateId>,
     /// What each agent that opens or asks something here has open, as it is by now.
-    usage: HashMap<Name, Usage>,
+    usage: HashMap<Name, QuotaUsage>,
     questions: HashMap<QuestionId, Question>,
     halts: HashMap<HaltId, Halt>,
     /// What holds each agent, session and everyone that a command asks about. Of very many, more
@@ -117,13 +117,13 @@ struct Work {
     held: HashMap<Target, HashSet<String>>,
     texts: HashMap<Digest, Vec<u8>>,
     /// What is known of the contents that somebody erases here.
-    kept: HashMap<Digest, Kept>,
+    kept: HashMap<Digest, ContentStatus>,
     runs: HashMap<RunId, Run>,
     /// What was read with each run, as it is by now, except for its node.
     run_extras: HashMap<RunId, RunExtras>,
     /// Until when each node lives that holds or claims one of the runs.
     alive_until: HashMap<Name, Timestamp>,
-    entries: HashMap<(RunId, Key), Entry>,
+    entries: HashMap<(RunId, EntryKey), Entry>,
     principals: HashMap<Name, Principal>,
     tokens: HashMap<TokenId, Token>,
     webhooks: HashMap<WebhookId, Webhook>,
@@ -141,9 +141,9 @@ struct Work {
     erased: BTreeMap<Digest, Gone>,
     new_sessions: Vec<(SessionId, Timestamp)>,
     new_runs: BTreeSet<RunId>,
-    new_entries: BTreeSet<(RunId, Key)>,
+    new_entries: BTreeSet<(RunId, EntryKey)>,
     /// What debates keep, each row once.
-    new_kept: BTreeMap<(record::Table, RunId, String), Stored>,
+    new_kept: BTreeMap<(record::DebateTable, RunId, String), Stored>,
     nodes: BTreeMap<Name, Timestamp>,
     gone_nodes: Vec<Name>,
     new_tokens: Vec<(Token, [u8; 32])>,
@@ -162,10 +162,10 @@ struct Work {
     replayed: bool,
 }
 
-impl Work {
-    fn written(&mut self, command: &Command, now: Timestamp, together: usize) -> Result<Written, Error> {
+impl BatchState {
+    fn written(&mut self, command: &Command, now: Timestamp, together: usize) -> Result<WriteResult, Error> {
         let outcome = self.judge(command, now)?;
-        Ok(Written { outcome, position: self.head.expect("the head was read first").position, together })
+        Ok(WriteResult { outcome, position: self.head.expect("the head was read first").position, together })
     }
 
     fn judge(&mut self, command: &Command, now: Timestamp) -> Result<Outcome, Error> {
@@ -198,7 +198,9 @@ impl Work {
         let needs = command.needs();
         let gate = needs.gate.and_then(|id| self.gates.get(id)).cloned();
         let text = gate.as_ref().filter(|_| needs.summary).and_then(|gate| self.texts.get(&gate.content.summary));
-        let twin = needs.twin.and_then(|(name, key)| self.twins.get(&(name.clone(), key.to_owned())));
+        let pending_duplicate = needs
+            .pending_duplicate
+            .and_then(|(name, key)| self.pending_duplicates.get(&(name.clone(), key.to_owned())));
         let question = needs.question.and_then(|id| self.questions.get(id)).cloned();
         let halt = needs.halt.and_then(|id| self.halts.get(id)).cloned();
         let others = match (&question, &halt) {
@@ -233,7 +235,7 @@ impl Work {
             others,
             summary: text.and_then(|bytes| String::from_utf8(bytes.clone()).ok()),
             kept: needs.kept.iter().filter_map(|digest| self.kept.get(digest)).copied().collect(),
-            twin: twin.and_then(|id| self.gates.get(id)).cloned(),
+            pending_duplicate: pending_duplicate.and_then(|id| self.gates.get(id)).cloned(),
             usage: needs.usage.and_then(|name| self.usage.get(name)).copied().unwrap_or_default(),
             run,
             principals: needs.principals.iter().filter_map(|name| self.principals.get(name)).cloned().collect(),
@@ -341,7 +343,7 @@ impl Work {
                 Row::Erased { digest, erasures, barred } => {
                     self.texts.remove(&digest);
                     if let Some(kept) = self.kept.get_mut(&digest) {
-                        *kept = Kept { present: false, erasures, barred, ..*kept };
+                        *kept = ContentStatus { present: false, erasures, barred, ..*kept };
                     }
                     self.erased.insert(digest, Gone { erasures, barred, sent_again: false });
                 }
@@ -413,7 +415,7 @@ impl Work {
 
     /// Takes note of content that was sent: whoever erases it later in this batch finds it.
     fn sent(&mut self, digest: Digest, now: Timestamp) {
-        let new = Kept { digest, present: false, erasures: 0, barred: false, used_at: now };
+        let new = ContentStatus { digest, present: false, erasures: 0, barred: false, used_at: now };
         let kept = self.kept.entry(digest).or_insert(new);
         (kept.present, kept.used_at) = (true, now);
         if let Some(gone) = self.erased.get_mut(&digest) {
@@ -446,10 +448,12 @@ impl Work {
 
     fn put_gate(&mut self, gate: Gate) {
         if let Some(key) = &gate.dedupe_key {
-            let twin = (gate.requested_by.clone(), key.clone());
+            let pending_duplicate = (gate.requested_by.clone(), key.clone());
             match gate.decision() {
-                None => drop(self.twins.insert(twin, gate.id.clone())),
-                Some(_) if self.twins.get(&twin) == Some(&gate.id) => drop(self.twins.remove(&twin)),
+                None => drop(self.pending_duplicates.insert(pending_duplicate, gate.id.clone())),
+                Some(_) if self.pending_duplicates.get(&pending_duplicate) == Some(&gate.id) => {
+                    drop(self.pending_duplicates.remove(&pending_duplicate))
+                }
                 Some(_) => {}
             }
         }
@@ -482,7 +486,7 @@ impl Work {
         tables
     }
 
-    async fn write(&self, client: &Client, sql: &Statements) -> Result<(), Failure> {
+    async fn write(&self, client: &Client, sql: &PostgresStatements) -> Result<(), BatchFailure> {
         let set = |change: &TimerChange| matches!(change, TimerChange::Set(_));
         let (set, cleared): (Vec<_>, Vec<_>) = self.timers.values().partition(|change| set(change));
         let cleared: Vec<Cow<'_, str>> = cleared.iter().map(|change| change.subject().key()).collect();
@@ -583,8 +587,8 @@ impl Work {
             result.map_err(|error| match (error.code().is_some(), failed(error)) {
                 // The COMMIT was sent with the rest. Whichever answer is the first that is missing,
                 // or is not the database's own, it may have been done.
-                (false, _) | (true, Error::Unavailable(_)) => Failure::Unknown,
-                (true, error) => Failure::RolledBack(error),
+                (false, _) | (true, Error::Unavailable(_)) => BatchFailure::Unknown,
+                (true, error) => BatchFailure::RolledBack(error),
             })?;
         }
         Ok(())
@@ -600,7 +604,7 @@ struct Gone {
 
 /// Whether a run waits for clearance that this keeps from it.
 fn waits_for(run: &Run, target: &Target) -> bool {
-    let State::Parked(parked) = &run.state else { return false };
+    let RunState::Parked(parked) = &run.state else { return false };
     !parked.held.is_empty()
         && match target {
             Target::Agent(agent) => parked.held.contains(agent),
@@ -622,10 +626,12 @@ struct WokenOthers {
     everyone: i64,
 }
 
-fn node_of(state: &State) -> Option<&Name> {
+fn node_of(state: &RunState) -> Option<&Name> {
     match state {
-        State::Running { node, .. } => Some(node),
-        State::Pending | State::Outside | State::Parked(_) | State::Stopped { .. } | State::Ended(_) => None,
+        RunState::Running { node, .. } => Some(node),
+        RunState::Pending | RunState::Outside | RunState::Parked(_) | RunState::Stopped { .. } | RunState::Ended(_) => {
+            None
+        }
     }
 }
 
@@ -683,10 +689,10 @@ impl<'a> Touched<'a> {
 
 /// Locks the head and reads what the commands need, in one round trip. Also returns the database's
 /// clock.
-async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result<(Work, i64), Error> {
+async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -> Result<(BatchState, i64), Error> {
     let mut gates = BTreeSet::new();
     let mut amended = BTreeSet::new();
-    let (mut twin_names, mut twin_keys) = (Vec::new(), Vec::new());
+    let (mut duplicate_names, mut duplicate_keys) = (Vec::new(), Vec::new());
     let (mut using, mut gates_most, mut questions_most, mut runs_most) = (BTreeSet::new(), 0, 0, 0);
     let (mut questions, mut halts) = (BTreeSet::new(), BTreeSet::new());
     let (mut runs, mut principals, mut tokens) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
@@ -730,9 +736,9 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
             questions_most = questions_most.max(query::counted(command.quota.open_questions));
             runs_most = runs_most.max(query::counted(command.quota.open_runs));
         }
-        if let Some((name, key)) = needs.twin {
-            twin_names.push(name.as_str());
-            twin_keys.push(key);
+        if let Some((name, key)) = needs.pending_duplicate {
+            duplicate_names.push(name.as_str());
+            duplicate_keys.push(key);
         }
         if let Some(known) = &command.idempotency {
             owners.push(name.as_str());
@@ -769,7 +775,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         (true, &sql.lock_head, vec![]),
         (true, &sql.clock, vec![]),
         (!gates.is_empty(), &sql.load_gates, vec![&gates]),
-        (!twin_keys.is_empty(), &sql.load_twins, vec![&twin_names, &twin_keys]),
+        (!duplicate_keys.is_empty(), &sql.load_pending_duplicates, vec![&duplicate_names, &duplicate_keys]),
         (!amended.is_empty(), &sql.load_summaries, vec![&amended]),
         (!questions.is_empty(), &sql.load_questions, vec![&questions]),
         (!halts.is_empty(), &sql.load_halts, vec![&halts]),
@@ -802,7 +808,7 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         head,
         clock,
         gates,
-        twins,
+        pending_duplicates,
         summaries,
         questions,
         halts,
@@ -822,19 +828,19 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
         usage,
     ] = <[_; 21]>::try_from(found).expect("twenty-one were asked");
 
-    let mut work = Work::default();
+    let mut work = BatchState::default();
     let head = head.first().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))?;
     work.head = Some(Head { position: rows::position(head.int(0)?)?, hash: rows::parse(&head.text(1)?)? });
-    for row in gates.iter().chain(&twins).chain(&gates_of_runs) {
+    for row in gates.iter().chain(&pending_duplicates).chain(&gates_of_runs) {
         let gate = rows::read_gate(row)?;
         if let (Some(key), None) = (&gate.dedupe_key, gate.decision()) {
-            work.twins.insert((gate.requested_by.clone(), key.clone()), gate.id.clone());
+            work.pending_duplicates.insert((gate.requested_by.clone(), key.clone()), gate.id.clone());
         }
         work.gates.insert(gate.id.clone(), gate);
     }
     for row in &usage {
         let count = |n| Ok::<_, Error>(row.int(n)? as u64);
-        let usage = Usage { gates: count(1)?, bytes: count(2)?, questions: count(3)?, runs: count(4)? };
+        let usage = QuotaUsage { gates: count(1)?, bytes: count(2)?, questions: count(3)?, runs: count(4)? };
         work.usage.insert(rows::parse(&row.text(0)?)?, usage);
     }
     for row in &summaries {
@@ -903,10 +909,10 @@ async fn load(client: &Client, sql: &Statements, commands: &[Command]) -> Result
 struct Columnar<'a> {
     name: &'static str,
     rows: usize,
-    columns: Vec<Column<'a>>,
+    columns: Vec<ColumnValues<'a>>,
 }
 
-enum Column<'a> {
+enum ColumnValues<'a> {
     Text(Vec<Option<std::borrow::Cow<'a, str>>>),
     Int(Vec<Option<i64>>),
     Bytes(Vec<std::borrow::Cow<'a, [u8]>>),
@@ -915,22 +921,22 @@ enum Column<'a> {
 impl<'a> Columnar<'a> {
     fn new(table: &Table, rows: Vec<Vec<Value<'a>>>) -> Self {
         let count = rows.len();
-        let mut columns: Vec<Column<'a>> = table
+        let mut columns: Vec<ColumnValues<'a>> = table
             .columns
             .iter()
             .map(|(_, kind)| match kind {
-                Type::Text => Column::Text(Vec::with_capacity(count)),
-                Type::Int => Column::Int(Vec::with_capacity(count)),
-                Type::Bytes => Column::Bytes(Vec::with_capacity(count)),
+                Type::Text => ColumnValues::Text(Vec::with_capacity(count)),
+                Type::Int => ColumnValues::Int(Vec::with_capacity(count)),
+                Type::Bytes => ColumnValues::Bytes(Vec::with_capacity(count)),
             })
             .collect();
         for (column, value) in rows.into_iter().flat_map(|row| row.into_iter().enumerate()) {
             match (&mut columns[column], value) {
-                (Column::Text(texts), Value::Text(text)) => texts.push(Some(text)),
-                (Column::Text(texts), Value::MaybeText(text)) => texts.push(text),
-                (Column::Int(ints), Value::Int(n)) => ints.push(Some(n)),
-                (Column::Int(ints), Value::MaybeInt(n)) => ints.push(n),
-                (Column::Bytes(all), Value::Bytes(bytes)) => all.push(bytes),
+                (ColumnValues::Text(texts), Value::Text(text)) => texts.push(Some(text)),
+                (ColumnValues::Text(texts), Value::MaybeText(text)) => texts.push(text),
+                (ColumnValues::Int(ints), Value::Int(n)) => ints.push(Some(n)),
+                (ColumnValues::Int(ints), Value::MaybeInt(n)) => ints.push(n),
+                (ColumnValues::Bytes(all), Value::Bytes(bytes)) => all.push(bytes),
                 (_, value) => unreachable!("column {column} of {} is not a {value:?}", table.name),
             }
         }
@@ -941,9 +947,9 @@ impl<'a> Columnar<'a> {
         self.columns
             .iter()
             .map(|column| match column {
-                Column::Text(texts) => texts as &(dyn ToSql + Sync),
-                Column::Int(ints) => ints,
-                Column::Bytes(bytes) => bytes,
+                ColumnValues::Text(texts) => texts as &(dyn ToSql + Sync),
+                ColumnValues::Int(ints) => ints,
+                ColumnValues::Bytes(bytes) => bytes,
             })
             .collect()
     }

@@ -2,7 +2,7 @@
 
 use folkmoot_core::{Head, Timestamp};
 
-use super::{CLOCK, READ_PATIENCE, backup, failed, silent, taken};
+use super::{CLOCK, READ_TIMEOUT, backup, failed, silent, taken};
 use crate::{
     Clock, Error, SystemClock,
     health::{self, Health, Of},
@@ -24,7 +24,7 @@ pub struct Setting {
 /// Looks at the database that `url` names, and makes no tables there.
 pub async fn look_at_postgres(url: &str) -> Result<Health, Error> {
     let (mut client, driver) = backup::connect(url).await?;
-    let looked = tokio::time::timeout(READ_PATIENCE, async {
+    let looked = tokio::time::timeout(READ_TIMEOUT, async {
         let transaction = client.build_transaction().read_only(true).start().await.map_err(failed)?;
         let asked = SystemClock.now();
         let database = transaction.query_one(CLOCK, &[]).await.map_err(failed)?.int(0)?;

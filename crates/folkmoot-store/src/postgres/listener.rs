@@ -10,12 +10,12 @@ use tokio::{
 use tokio_postgres::{AsyncMessage, Client, Config, Statement, types::ToSql};
 
 use super::{
-    CATCH_UP, CLOCK, PATIENCE, SELECT_HEAD, Time, dollars, failed, heard::Heard, read_head, select_events, silent,
-    tls::Tls,
+    CATCH_UP, CLOCK, REPLY_TIMEOUT, SELECT_HEAD, Time, dollars, failed, read_head, recent_looks::RecentLooks,
+    select_events, silent, tls::TlsConnector,
 };
 use crate::{
     Error,
-    recent::{Offered, Recent},
+    recent::{OfferResult, Recent},
     rows::{self, Columns},
 };
 
@@ -24,19 +24,19 @@ const RESCAN: Duration = Duration::from_secs(1);
 /// A transaction that notifies takes a lock on the whole cluster, so it is done seldom.
 const NOTIFY_EVERY: Duration = Duration::from_millis(10);
 
-pub(super) struct Listener {
+pub(super) struct PostgresListener {
     pub(super) config: Config,
-    pub(super) tls: Tls,
+    pub(super) tls: TlsConnector,
     pub(super) recent: Arc<Recent>,
     pub(super) time: Arc<Time>,
-    pub(super) heard: Arc<Heard>,
+    pub(super) heard: Arc<RecentLooks>,
     /// This node has written something.
     pub(super) hint: Arc<Notify>,
     /// This node has written something after what it does not know yet.
     pub(super) gap: Arc<Notify>,
 }
 
-impl Listener {
+impl PostgresListener {
     /// Listens for ever, with a new connection whenever the old one is lost.
     pub(super) async fn run(self) {
         loop {
@@ -48,7 +48,7 @@ impl Listener {
     }
 
     async fn listen(&self) -> Result<(), Error> {
-        let connecting = timeout(PATIENCE, self.config.connect(self.tls.clone())).await.map_err(|_| silent())?;
+        let connecting = timeout(REPLY_TIMEOUT, self.config.connect(self.tls.clone())).await.map_err(|_| silent())?;
         let (client, mut connection) = connecting.map_err(failed)?;
         let (told, mut tell) = mpsc::channel(1);
         let driver = tokio::spawn(async move {
@@ -66,8 +66,8 @@ impl Listener {
     }
 
     async fn follow(&self, client: &Client, tell: &mut mpsc::Receiver<()>) -> Result<(), Error> {
-        timeout(PATIENCE, client.batch_execute("LISTEN folkmoot")).await.map_err(|_| silent())?.map_err(failed)?;
-        let events = timeout(PATIENCE, client.prepare(&dollars(&select_events()))).await;
+        timeout(REPLY_TIMEOUT, client.batch_execute("LISTEN folkmoot")).await.map_err(|_| silent())?.map_err(failed)?;
+        let events = timeout(REPLY_TIMEOUT, client.prepare(&dollars(&select_events()))).await;
         let events = events.map_err(|_| silent())?.map_err(failed)?;
         let mut tick = interval(RESCAN);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -79,7 +79,7 @@ impl Listener {
                     self.rescan(client, &events).await?;
                     // A node that only reads keeps the database's time too: it looks for timers
                     // that are due.
-                    let clock = timeout(PATIENCE, client.query_one(CLOCK, &[])).await.map_err(|_| silent())?;
+                    let clock = timeout(REPLY_TIMEOUT, client.query_one(CLOCK, &[])).await.map_err(|_| silent())?;
                     self.time.learn(clock.map_err(failed)?.int(0)?);
                 }
                 notified = tell.recv() => match notified {
@@ -92,7 +92,7 @@ impl Listener {
                     owed = false;
                     notify_from = Instant::now() + NOTIFY_EVERY;
                     let sent = client.batch_execute("SELECT pg_notify('folkmoot', '')");
-                    timeout(PATIENCE, sent).await.map_err(|_| silent())?.map_err(failed)?;
+                    timeout(REPLY_TIMEOUT, sent).await.map_err(|_| silent())?.map_err(failed)?;
                 }
             }
         }
@@ -106,8 +106,10 @@ impl Listener {
             let known = self.recent.head();
             let (after, limit) = (rows::int(known.position.saturating_sub(1)), i64::from(CATCH_UP));
             let arguments: [&(dyn ToSql + Sync); 2] = [&after, &limit];
-            let found =
-                timeout(PATIENCE, client.query(events, &arguments)).await.map_err(|_| silent())?.map_err(failed)?;
+            let found = timeout(REPLY_TIMEOUT, client.query(events, &arguments))
+                .await
+                .map_err(|_| silent())?
+                .map_err(failed)?;
             let events: Vec<_> =
                 found.iter().map(|row| rows::read_event(row).map(Arc::new)).collect::<Result<_, _>>()?;
             let new = match events.split_first() {
@@ -115,7 +117,7 @@ impl Listener {
                 Some((last, new)) if last.position == known.position && last.hash == known.hash => new,
                 Some(_) | None => return self.start_over(client).await,
             };
-            if self.recent.offer(new) == Offered::OfAnotherLog {
+            if self.recent.offer(new) == OfferResult::OfAnotherLog {
                 return self.start_over(client).await;
             }
             if events.len() < CATCH_UP as usize {
@@ -128,7 +130,8 @@ impl Listener {
     async fn start_over(&self, client: &Client) -> Result<(), Error> {
         let asked_at = std::time::Instant::now();
         let known = self.recent.head();
-        let found = timeout(PATIENCE, client.query(SELECT_HEAD, &[])).await.map_err(|_| silent())?.map_err(failed)?;
+        let found =
+            timeout(REPLY_TIMEOUT, client.query(SELECT_HEAD, &[])).await.map_err(|_| silent())?.map_err(failed)?;
         let head = read_head(&found)?;
         tracing::error!(
             "the database has lost the end of its log: this node has followed it to event {} ({}), and it now ends at {} \

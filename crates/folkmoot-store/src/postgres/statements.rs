@@ -13,7 +13,7 @@ use crate::rows::{self, Table, Type};
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident: $sql:expr,)+) => {
         /// Prepared once a connection.
-        pub(super) struct Statements {
+        pub(super) struct PostgresStatements {
             $($(#[$doc])* pub(super) $name: Statement,)+
             /// For each table that is written.
             insert: HashMap<&'static str, Statement>,
@@ -22,7 +22,7 @@ macro_rules! statements {
             kept: [OnceCell<Statement>; rows::debates::KEPT.len()],
         }
 
-        impl Statements {
+        impl PostgresStatements {
             /// All of them at once: a node that has lost its connection is back after two round
             /// trips, not thirty.
             pub(super) async fn prepare(client: &Client) -> Result<Self, tokio_postgres::Error> {
@@ -44,7 +44,7 @@ statements! {
     /// A statement of its own: beside a lock it would be read before the lock is had.
     clock: CLOCK,
     load_gates: by_id(&rows::GATES, "id"),
-    load_twins: format!(
+    load_pending_duplicates: format!(
                 "SELECT {} FROM gates WHERE status = 'pending' AND dedupe_key IS NOT NULL
                  AND (requested_by, dedupe_key) IN (SELECT * FROM unnest(?1::text[], ?2::text[]))",
         rows::GATES.names()
@@ -108,7 +108,7 @@ statements! {
                  WHERE tokens.id = gone.id",
 }
 
-impl Statements {
+impl PostgresStatements {
     /// Prepares what inserts into these tables of debates.
     pub(super) async fn prepare_kept(&self, client: &Client, tables: &[&str]) -> Result<(), tokio_postgres::Error> {
         let needed =

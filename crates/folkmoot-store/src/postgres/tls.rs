@@ -8,9 +8,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::Error;
 
-pub(super) type Tls = MakeRustlsConnect;
+pub(super) type TlsConnector = MakeRustlsConnect;
 
-pub(super) fn connector() -> Result<Tls, Error> {
+pub(super) fn connector() -> Result<TlsConnector, Error> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))

@@ -16,65 +16,65 @@ use tokio::{
 use tokio_postgres::{AsyncMessage, Client, Config};
 
 use super::{
-    PATIENCE, Time,
-    batch::{self, Failure},
+    REPLY_TIMEOUT, Time,
+    batch::{self, BatchFailure},
     failed,
-    statements::Statements,
-    tls::Tls,
+    statements::PostgresStatements,
+    tls::TlsConnector,
     warnings::Warnings,
 };
 use crate::{
-    Error, Written,
+    Error, WriteResult,
     figures::Figures,
-    recent::{Offered, Recent},
+    recent::{OfferResult, Recent},
 };
 
 /// The most commands in one transaction.
 const BATCH: usize = 128;
 /// How long a batch may take before the database counts as lost.
-const BATCH_PATIENCE: Duration = Duration::from_secs(10);
+const BATCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a lost database is tried again. What comes in between is told at once.
 const RETRY: Duration = Duration::from_millis(200);
 
 /// One command, and who waits for its outcome.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct PostgresJob {
     pub(super) command: Command,
-    pub(super) reply: oneshot::Sender<Result<Written, Error>>,
+    pub(super) reply: oneshot::Sender<Result<WriteResult, Error>>,
 }
 
-pub(super) struct Writer {
+pub(super) struct PostgresWriter {
     config: Config,
-    tls: Tls,
+    tls: TlsConnector,
     recent: Arc<Recent>,
     time: Arc<Time>,
     hint: Arc<Notify>,
     gap: Arc<Notify>,
-    link: Link,
+    link: WriterConnection,
     figures: Figures,
 }
 
 /// The connection, while there is one.
-enum Link {
-    Up { client: Client, statements: Box<Statements>, warnings: Arc<Warnings>, driver: JoinHandle<()> },
+enum WriterConnection {
+    Up { client: Client, statements: Box<PostgresStatements>, warnings: Arc<Warnings>, driver: JoinHandle<()> },
     Down { since: Option<Instant>, why: String },
 }
 
-impl Writer {
+impl PostgresWriter {
     pub(super) fn new(
         config: Config,
-        tls: Tls,
+        tls: TlsConnector,
         recent: Arc<Recent>,
         time: Arc<Time>,
         hint: Arc<Notify>,
         gap: Arc<Notify>,
     ) -> Self {
-        let link = Link::Down { since: None, why: String::new() };
+        let link = WriterConnection::Down { since: None, why: String::new() };
         Self { config, tls, recent, time, hint, gap, link, figures: Figures::new() }
     }
 
     /// Works until the store is dropped.
-    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Job>) {
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<PostgresJob>) {
         let mut jobs = Vec::with_capacity(BATCH);
         while queue.recv_many(&mut jobs, BATCH).await > 0 {
             let (commands, replies): (Vec<_>, Vec<_>) = jobs.drain(..).map(|job| (job.command, job.reply)).unzip();
@@ -87,7 +87,7 @@ impl Writer {
         }
     }
 
-    async fn write(&mut self, commands: &[Command]) -> Vec<Result<Written, Error>> {
+    async fn write(&mut self, commands: &[Command]) -> Vec<Result<WriteResult, Error>> {
         match self.attempt(commands).await {
             Ok(answers) => answers,
             // One of them broke a constraint, ran into another node, or needs a row that cannot be
@@ -104,34 +104,34 @@ impl Writer {
         }
     }
 
-    async fn alone(&mut self, command: &Command) -> Result<Written, Error> {
+    async fn alone(&mut self, command: &Command) -> Result<WriteResult, Error> {
         let mut answers = self.attempt(std::slice::from_ref(command)).await?;
         answers.pop().unwrap_or(Err(Error::OutcomeUnknown))
     }
 
-    async fn attempt(&mut self, commands: &[Command]) -> Result<Vec<Result<Written, Error>>, Error> {
+    async fn attempt(&mut self, commands: &[Command]) -> Result<Vec<Result<WriteResult, Error>>, Error> {
         let time = self.time.clone();
         let (client, statements, warnings) = self.connected().await?;
         let began = Instant::now();
-        let done = timeout(BATCH_PATIENCE, batch::run(client, statements, warnings, &time, commands)).await;
+        let done = timeout(BATCH_TIMEOUT, batch::run(client, statements, warnings, &time, commands)).await;
         match done {
             Ok(Ok(done)) => {
                 self.figures.committed(commands.len(), began);
                 if !done.events.is_empty() {
-                    if self.recent.offer(&done.events) != Offered::Taken {
+                    if self.recent.offer(&done.events) != OfferResult::Taken {
                         self.gap.notify_one();
                     }
                     self.hint.notify_one();
                 }
                 Ok(done.answers)
             }
-            Ok(Err(Failure::RolledBack(error))) => {
+            Ok(Err(BatchFailure::RolledBack(error))) => {
                 if let Error::Unavailable(why) = &error {
                     self.down(why.clone());
                 }
                 Err(error)
             }
-            Ok(Err(Failure::Unknown)) => {
+            Ok(Err(BatchFailure::Unknown)) => {
                 self.down("the connection was lost".to_owned());
                 Err(Error::OutcomeUnknown)
             }
@@ -142,15 +142,15 @@ impl Writer {
         }
     }
 
-    async fn connected(&mut self) -> Result<(&Client, &Statements, &Warnings), Error> {
-        if matches!(&self.link, Link::Up { client, .. } if client.is_closed()) {
+    async fn connected(&mut self) -> Result<(&Client, &PostgresStatements, &Warnings), Error> {
+        if matches!(&self.link, WriterConnection::Up { client, .. } if client.is_closed()) {
             self.down("the connection was closed".to_owned());
         }
-        if let Link::Down { since, why } = &self.link {
+        if let WriterConnection::Down { since, why } = &self.link {
             if since.is_some_and(|since| since.elapsed() < RETRY) {
                 return Err(Error::Unavailable(why.clone()));
             }
-            let connecting = timeout(PATIENCE, connect(&self.config, &self.tls)).await;
+            let connecting = timeout(REPLY_TIMEOUT, connect(&self.config, &self.tls)).await;
             match connecting.unwrap_or_else(|_| Err(Error::Unavailable("it does not answer".to_owned()))) {
                 Ok(link) => self.link = link,
                 Err(error) => {
@@ -158,26 +158,26 @@ impl Writer {
                         Error::Unavailable(why) => why,
                         error => error.to_string(),
                     };
-                    self.link = Link::Down { since: Some(Instant::now()), why: why.clone() };
+                    self.link = WriterConnection::Down { since: Some(Instant::now()), why: why.clone() };
                     return Err(Error::Unavailable(why));
                 }
             }
         }
         match &self.link {
-            Link::Up { client, statements, warnings, .. } => Ok((client, statements, warnings)),
-            Link::Down { why, .. } => Err(Error::Unavailable(why.clone())),
+            WriterConnection::Up { client, statements, warnings, .. } => Ok((client, statements, warnings)),
+            WriterConnection::Down { why, .. } => Err(Error::Unavailable(why.clone())),
         }
     }
 
     fn down(&mut self, why: String) {
-        if let Link::Up { driver, .. } = &self.link {
+        if let WriterConnection::Up { driver, .. } = &self.link {
             driver.abort();
         }
-        self.link = Link::Down { since: None, why };
+        self.link = WriterConnection::Down { since: None, why };
     }
 }
 
-async fn connect(config: &Config, tls: &Tls) -> Result<Link, Error> {
+async fn connect(config: &Config, tls: &TlsConnector) -> Result<WriterConnection, Error> {
     let (client, mut connection) = config.connect(tls.clone()).await.map_err(failed)?;
     let warnings = Arc::new(Warnings::default());
     let heard = warnings.clone();
@@ -197,6 +197,6 @@ async fn connect(config: &Config, tls: &Tls) -> Result<Link, Error> {
             }
         }
     });
-    let statements = Box::new(Statements::prepare(&client).await.map_err(failed)?);
-    Ok(Link::Up { client, statements, warnings, driver })
+    let statements = Box::new(PostgresStatements::prepare(&client).await.map_err(failed)?);
+    Ok(WriterConnection::Up { client, statements, warnings, driver })
 }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use folkmoot_core::{
     DebatePhase, Domain, GateId, Name, Refusal, RunId, SessionId, Timestamp,
-    debate::record::{Level, Status, StoredLesson, StoredSession, StoredTurn, StoredVersion},
+    debate::record::{DebateStatus, LogLevel, StoredLesson, StoredSession, StoredTurn, StoredVersion},
 };
 
 use super::{Cursor, Listing, Page, cut};
@@ -22,7 +22,7 @@ pub struct DebateView {
     /// What `debate_sessions` has for an id.
     pub session_id: SessionId,
     /// Where it is in its life.
-    pub status: Status,
+    pub status: DebateStatus,
     /// Who started it.
     pub initiated_by: Name,
     /// When.
@@ -50,7 +50,7 @@ pub struct DebateView {
 #[derive(Clone, Debug, Default)]
 pub struct DebateQuery {
     /// Only these.
-    pub status: Option<Status>,
+    pub status: Option<DebateStatus>,
     /// Only those that this principal started.
     pub initiated_by: Option<Name>,
     /// From here on.
@@ -125,7 +125,7 @@ pub struct LineQuery {
     /// Whose.
     pub debate: RunId,
     /// Only those as grave as this, and graver.
-    pub level: Option<Level>,
+    pub level: Option<LogLevel>,
     /// Only those whose place is after this.
     pub after: Option<u64>,
     /// At most so many.
@@ -206,12 +206,12 @@ pub(crate) fn one_turn() -> String {
 }
 
 /// What some queries look for, and the arguments that say it.
-struct Wanted<'a> {
+struct QueryConditions<'a> {
     conditions: Vec<String>,
     arguments: Vec<Value<'a>>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> QueryConditions<'a> {
     fn of(debate: &'a RunId) -> Self {
         let run = Value::Text(debate.as_str().into());
         Self { conditions: vec!["run_id = ?1".to_owned()], arguments: vec![run] }
@@ -264,28 +264,28 @@ impl DebateQuery {
 
 /// Whoever looks for debates that go on need not read those that are over: each condition is what
 /// an index has.
-fn of_status(status: Option<Status>) -> &'static str {
+fn of_status(status: Option<DebateStatus>) -> &'static str {
     static SQL: OnceLock<[String; 3]> = OnceLock::new();
     let [pending, running, paused] = SQL.get_or_init(|| {
-        [Status::Pending, Status::Running, Status::Paused].map(|status| {
+        [DebateStatus::Pending, DebateStatus::Running, DebateStatus::Paused].map(|status| {
             format!("kind = 'debate' AND status NOT IN ('completed', 'failed', 'cancelled') AND {STATUS} = '{status}'")
         })
     });
     match status {
         None => "kind = 'debate'",
-        Some(Status::Pending) => pending,
-        Some(Status::Running) => running,
-        Some(Status::Paused) => paused,
-        Some(Status::Completed) => "kind = 'debate' AND status = 'completed'",
-        Some(Status::Failed) => "kind = 'debate' AND status = 'failed'",
-        Some(Status::Cancelled) => "kind = 'debate' AND status = 'cancelled'",
+        Some(DebateStatus::Pending) => pending,
+        Some(DebateStatus::Running) => running,
+        Some(DebateStatus::Paused) => paused,
+        Some(DebateStatus::Completed) => "kind = 'debate' AND status = 'completed'",
+        Some(DebateStatus::Failed) => "kind = 'debate' AND status = 'failed'",
+        Some(DebateStatus::Cancelled) => "kind = 'debate' AND status = 'cancelled'",
     }
 }
 
 impl TurnQuery {
     /// The statement and its arguments.
     pub(crate) fn sql(&self) -> (String, Vec<Value<'_>>) {
-        Wanted::of(&self.debate)
+        QueryConditions::of(&self.debate)
             .and("phase = ?", self.phase.map(|phase| Value::Text(phase.word().into())))
             .and("agent_id = ?", self.agent.as_ref().map(|agent| Value::Text(agent.as_str().into())))
             .and("round = ?", self.round.map(|round| Value::Int(round.into())))
@@ -304,21 +304,20 @@ impl VersionQuery {
                 "(SELECT turns.agent_id FROM turns WHERE turns.run_id = versions.run_id AND turns.id = versions.turn_id)";
             format!("SELECT {}, {texts}, {author} FROM versions", VERSIONS.names())
         });
-        Wanted::of(&self.debate).and("version_number > ?", self.after.map(|number| Value::Int(number.into()))).sql(
-            select,
-            "version_number",
-            self.limit,
-        )
+        QueryConditions::of(&self.debate)
+            .and("version_number > ?", self.after.map(|number| Value::Int(number.into())))
+            .sql(select, "version_number", self.limit)
     }
 }
 
 impl LineQuery {
     /// The statement and its arguments.
     pub(crate) fn sql(&self) -> (String, Vec<Value<'_>>) {
-        let mut wanted = Wanted::of(&self.debate).and("place > ?", self.after.map(|place| Value::Int(int(place))));
+        let mut wanted =
+            QueryConditions::of(&self.debate).and("place > ?", self.after.map(|place| Value::Int(int(place))));
         if let Some(least) = self.level {
             let graver: Vec<_> =
-                Level::ALL.iter().filter(|level| **level >= least).map(|level| format!("'{level}'")).collect();
+                LogLevel::ALL.iter().filter(|level| **level >= least).map(|level| format!("'{level}'")).collect();
             wanted.conditions.push(format!("level IN ({})", graver.join(", ")));
         }
         wanted.sql(&format!("SELECT {} FROM lines", LINES.names()), "place", self.limit)
@@ -339,7 +338,7 @@ impl LessonQuery {
                 "{not}EXISTS (SELECT 1 FROM turns WHERE turns.run_id = lessons.run_id AND turns.provider = 'rehearsal')"
             )
         });
-        Wanted { conditions: std::iter::once(there).chain(rehearsed).collect(), arguments: Vec::new() }
+        QueryConditions { conditions: std::iter::once(there).chain(rehearsed).collect(), arguments: Vec::new() }
             .and("id = ?", self.id.as_deref().map(|id| Value::Text(id.into())))
             .and("domain = ?", self.domain.map(|domain| Value::Text(domain.word().into())))
             .and(of_them, self.initiated_by.as_ref().map(|name| Value::Text(name.as_str().into())))

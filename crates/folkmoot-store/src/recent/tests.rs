@@ -12,7 +12,7 @@ use shuttle::{
     thread,
 };
 
-use super::{After, Offered, Recent};
+use super::{EventsAfter, OfferResult, Recent};
 
 #[test]
 fn no_order_of_events_loses_one_who_follows_the_log() {
@@ -52,7 +52,7 @@ fn play(grown_past: fn(&Recent, u64)) {
             for batch in batches {
                 let events: Vec<_> = batch.map(|position| Arc::new(event(position))).collect();
                 // Whoever finds a gap reads it from the table, and comes again.
-                while recent.offer(&events) == Offered::Gap {
+                while recent.offer(&events) == OfferResult::Gap {
                     thread::yield_now();
                 }
             }
@@ -64,7 +64,7 @@ fn play(grown_past: fn(&Recent, u64)) {
             let mut position = 0;
             while position < 3 {
                 grown_past(&recent, position);
-                let After::Events(events) = recent.after(position) else { panic!("it has grown") };
+                let EventsAfter::Events(events) = recent.after(position) else { panic!("it has grown") };
                 let positions: Vec<_> = events.iter().map(|event| event.position).collect();
                 assert_eq!(positions, (position + 1..=positions[positions.len() - 1]).collect::<Vec<_>>());
                 position = positions[positions.len() - 1];
@@ -116,18 +116,18 @@ fn chained(position: u64, log: &str) -> Arc<Event> {
 fn events_of_another_log_are_not_taken_wherever_they_part_from_what_is_known() {
     let recent = Recent::starting_at(Head::START);
     let ours: Vec<_> = (1..=5).map(|position| chained(position, "ours")).collect();
-    assert_eq!(recent.offer(&ours), Offered::Taken);
-    assert_eq!(recent.offer(&ours[2..]), Offered::Taken, "what is known is skipped");
+    assert_eq!(recent.offer(&ours), OfferResult::Taken);
+    assert_eq!(recent.offer(&ours[2..]), OfferResult::Taken, "what is known is skipped");
     for first in 1..=6 {
         let theirs: Vec<_> = (first..=7).map(|position| chained(position, "theirs")).collect();
-        assert_eq!(recent.offer(&theirs), Offered::OfAnotherLog, "from {first} on");
+        assert_eq!(recent.offer(&theirs), OfferResult::OfAnotherLog, "from {first} on");
     }
-    assert_eq!(recent.offer(&[chained(8, "theirs")]), Offered::Gap);
+    assert_eq!(recent.offer(&[chained(8, "theirs")]), OfferResult::Gap);
     let mut epoch = recent.epoch();
     assert!(!epoch.has_changed().unwrap());
     recent.start_over(Head { position: 3, hash: chained(3, "theirs").hash });
     assert!(epoch.has_changed().unwrap());
     assert_eq!(*epoch.borrow_and_update(), 1);
-    assert!(matches!(recent.after(3), After::Nothing), "nothing of the old log is handed out");
-    assert_eq!(recent.offer(&[chained(4, "theirs")]), Offered::Taken);
+    assert!(matches!(recent.after(3), EventsAfter::Nothing), "nothing of the old log is handed out");
+    assert_eq!(recent.offer(&[chained(4, "theirs")]), OfferResult::Taken);
 }

@@ -3,7 +3,9 @@
 use folkmoot_core::{
     Deadline, Digest, Timestamp,
     agent::Share,
-    debate::record::{Note, Status, Stored, StoredLesson, StoredLine, StoredSession, StoredTurn, StoredVersion},
+    debate::record::{
+        DebateStatus, RecordNote, Stored, StoredLesson, StoredLine, StoredSession, StoredTurn, StoredVersion,
+    },
 };
 
 use super::{
@@ -142,7 +144,7 @@ pub(crate) fn stored(stored: &Stored) -> Vec<Value<'_>> {
 }
 
 /// As the log's fold has them.
-pub(crate) fn in_order(mut notes: Vec<Note>) -> Vec<Note> {
+pub(crate) fn in_order(mut notes: Vec<RecordNote>) -> Vec<RecordNote> {
     notes.sort_by(|one, other| (one.table, &one.id).cmp(&(other.table, &other.id)));
     notes
 }
@@ -325,7 +327,7 @@ pub(crate) fn read_debate(row: &dyn Columns) -> Result<DebateView, Error> {
         None => None,
     };
     let (status, updated_at) = (parse(&row.text(6)?)?, Timestamp::from_micros(row.int(4)?));
-    let is_over = matches!(status, Status::Completed | Status::Failed | Status::Cancelled);
+    let is_over = matches!(status, DebateStatus::Completed | DebateStatus::Failed | DebateStatus::Cancelled);
     Ok(DebateView {
         id: parse(&row.text(0)?)?,
         session_id: parse(&row.text(1)?)?,

@@ -20,22 +20,22 @@ pub(super) const PAGES_PASSIVE: i32 = 1000;
 pub(super) const PAGES_RESTART: i32 = 8192;
 
 /// How long the writer waits, while commands queue, for those who still read what is in the log.
-pub(super) const PATIENCE: Duration = Duration::from_millis(250);
+pub(super) const READERS_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// What becomes of the log when all of it is in the database.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Mode {
+pub(super) enum CheckpointMode {
     /// It is written from its start again.
     Restart,
     /// It is cut off, so that nothing of what it held is left in it.
     Truncate,
 }
 
-impl Mode {
+impl CheckpointMode {
     pub(super) fn statement(self) -> &'static str {
         match self {
-            Mode::Restart => "PRAGMA wal_checkpoint(RESTART)",
-            Mode::Truncate => "PRAGMA wal_checkpoint(TRUNCATE)",
+            CheckpointMode::Restart => "PRAGMA wal_checkpoint(RESTART)",
+            CheckpointMode::Truncate => "PRAGMA wal_checkpoint(TRUNCATE)",
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
-use super::writer::Writer;
+use super::writer::SqliteWriter;
 use crate::Error;
 
 /// Reads wait for nobody but each other, and few are needed: each takes microseconds.
@@ -18,7 +18,7 @@ const CONNECTIONS: usize = 4;
 #[derive(Debug)]
 pub(super) enum Readers {
     Pool(Pool),
-    Memory(Arc<Mutex<Writer>>),
+    Memory(Arc<Mutex<SqliteWriter>>),
 }
 
 #[derive(Debug)]

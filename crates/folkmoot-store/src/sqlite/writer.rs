@@ -10,8 +10,8 @@ use std::{
 };
 
 use folkmoot_core::{
-    Command, Commit, Delivery, Event, Head, Judgement, Loaded, Name, Outcome, Quota, Row, RunId, SessionId,
-    TimerChange, Timestamp, Usage, Wake, chain,
+    Command, Commit, Delivery, Event, Head, Judgement, Loaded, Name, Outcome, Quota, QuotaUsage, Row, RunId, SessionId,
+    TimerChange, Timestamp, Wake, chain,
     clearance::{Others, Target},
     judge,
     token::Token,
@@ -25,7 +25,7 @@ use super::{
     failed,
 };
 use crate::{
-    Clock, Error, Written,
+    Clock, Error, WriteResult,
     figures::Figures,
     query,
     recent::Recent,
@@ -72,8 +72,8 @@ const ERASE: &str = "UPDATE artifacts SET content = NULL, erasures = ?2, barred 
 
 /// What the writer is asked to do.
 #[derive(Debug)]
-pub(super) enum Job {
-    Execute(Box<Command>, oneshot::Sender<Result<Written, Error>>),
+pub(super) enum SqliteJob {
+    Execute(Box<Command>, oneshot::Sender<Result<WriteResult, Error>>),
     ForgetKeys(Timestamp, oneshot::Sender<Result<(), Error>>),
     /// Removes what is over since before then, at most so much; the statement says what.
     Forget(&'static str, Timestamp, u32, oneshot::Sender<Result<u64, Error>>),
@@ -82,7 +82,7 @@ pub(super) enum Job {
 }
 
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct SqliteWriter {
     connection: Connection,
     head: Head,
     recent: Arc<Recent>,
@@ -92,15 +92,15 @@ pub(super) struct Writer {
     checkpointer: Option<Checkpointer>,
     pages: Arc<AtomicI32>,
     restart_at: i32,
-    sql: Statements,
+    sql: SqliteStatements,
     figures: Figures,
 }
 
 /// The texts of the statements, which are also the keys of the statement cache.
 #[derive(Debug)]
-struct Statements {
+struct SqliteStatements {
     load_gate: String,
-    load_twin: String,
+    load_pending_duplicate: String,
     load_question: String,
     load_halt: String,
     load_run: String,
@@ -130,12 +130,12 @@ impl Drop for Alarm {
 struct Batch {
     head: Head,
     events: Vec<Arc<Event>>,
-    answers: Vec<Result<Written, Error>>,
+    answers: Vec<Result<WriteResult, Error>>,
     /// How much was forgotten. Nobody asks for that twice at once.
     forgotten: u64,
 }
 
-impl Writer {
+impl SqliteWriter {
     pub(super) fn new(
         mut connection: Connection,
         head: Head,
@@ -154,7 +154,7 @@ impl Writer {
         // 64 MB. With the usual two, a batch that touches many pages reads each again, and writes
         // some twice.
         connection.execute_batch("PRAGMA cache_size = -65536").map_err(failed)?;
-        let sql = Statements::new();
+        let sql = SqliteStatements::new();
         let restart_at = checkpoint::PAGES_RESTART;
         Ok(Self {
             connection,
@@ -171,7 +171,7 @@ impl Writer {
     }
 
     /// Works until the store is closed or dropped, or a sync fails.
-    pub(super) fn run(mut self, queue: mpsc::Receiver<Job>) {
+    pub(super) fn run(mut self, queue: mpsc::Receiver<SqliteJob>) {
         self.work_off(queue);
         if self.stop.borrow().is_some() {
             // The last connection to close moves the log into the database and removes it. After a
@@ -181,7 +181,7 @@ impl Writer {
         }
     }
 
-    fn work_off(&mut self, mut queue: mpsc::Receiver<Job>) {
+    fn work_off(&mut self, mut queue: mpsc::Receiver<SqliteJob>) {
         let mut jobs = Vec::with_capacity(BATCH);
         let _alarm = Alarm(self.stop.clone());
         while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
@@ -200,14 +200,14 @@ impl Writer {
     }
 
     /// Writes one batch and answers it. `Err` means that nothing may be acknowledged any more.
-    pub(super) fn commit(&mut self, jobs: &mut Vec<Job>) -> Result<(), String> {
-        let scrubs: Vec<Job> = jobs.extract_if(.., |job| matches!(job, Job::Scrub(_))).collect();
+    pub(super) fn commit(&mut self, jobs: &mut Vec<SqliteJob>) -> Result<(), String> {
+        let scrubs: Vec<SqliteJob> = jobs.extract_if(.., |job| matches!(job, SqliteJob::Scrub(_))).collect();
         if !jobs.is_empty() {
             self.commit_all(jobs)?;
         }
         for job in scrubs {
-            let Job::Scrub(reply) = job else { continue };
-            let scrubbed = self.move_log(checkpoint::Mode::Truncate).map_err(failed);
+            let SqliteJob::Scrub(reply) = job else { continue };
+            let scrubbed = self.move_log(checkpoint::CheckpointMode::Truncate).map_err(failed);
             if let Err(Error::Stopped(reason)) = &scrubbed {
                 return Err(reason.clone());
             }
@@ -217,7 +217,7 @@ impl Writer {
         Ok(())
     }
 
-    fn commit_all(&mut self, jobs: &mut Vec<Job>) -> Result<(), String> {
+    fn commit_all(&mut self, jobs: &mut Vec<SqliteJob>) -> Result<(), String> {
         let began = Instant::now();
         match self.write(jobs) {
             Ok(batch) => {
@@ -246,7 +246,7 @@ impl Writer {
 
     /// All of it or nothing. There is no savepoint for each command: it would keep a copy of every
     /// page that is touched, for the sake of failures that hardly ever happen.
-    fn write(&self, jobs: &[Job]) -> Result<Batch, Error> {
+    fn write(&self, jobs: &[SqliteJob]) -> Result<Batch, Error> {
         self.execute("BEGIN IMMEDIATE", &[])?;
         let written = self.write_all(jobs);
         if written.is_err() && !self.connection.is_autocommit() {
@@ -256,26 +256,26 @@ impl Writer {
         written
     }
 
-    fn write_all(&self, jobs: &[Job]) -> Result<Batch, Error> {
+    fn write_all(&self, jobs: &[SqliteJob]) -> Result<Batch, Error> {
         let mut batch =
             Batch { head: self.head, events: Vec::new(), answers: Vec::with_capacity(jobs.len()), forgotten: 0 };
         for job in jobs {
             let answer = match job {
-                Job::Execute(command, _) => self.judge(&mut batch, command)?,
-                Job::ForgetKeys(before, _) => {
+                SqliteJob::Execute(command, _) => self.judge(&mut batch, command)?,
+                SqliteJob::ForgetKeys(before, _) => {
                     let before = [Value::Int(before.as_micros())];
                     self.execute("DELETE FROM idempotency WHERE created_at < ?1", &before)?;
                     Ok(Outcome::Nothing)
                 }
-                Job::Forget(sql, before, limit, _) => {
+                SqliteJob::Forget(sql, before, limit, _) => {
                     let arguments = [Value::Int(before.as_micros()), Value::Int((*limit).into())];
                     batch.forgotten = self.execute(sql, &arguments)? as u64;
                     Ok(Outcome::Nothing)
                 }
-                Job::Scrub(_) => unreachable!("it was taken out of the batch"),
+                SqliteJob::Scrub(_) => unreachable!("it was taken out of the batch"),
             };
             let position = batch.head.position;
-            batch.answers.push(answer.map(|outcome| Written { outcome, position, together: jobs.len() }));
+            batch.answers.push(answer.map(|outcome| WriteResult { outcome, position, together: jobs.len() }));
         }
         if batch.head != self.head {
             let head = [Value::Int(rows::int(batch.head.position)), Value::Text(batch.head.hash.to_string().into())];
@@ -421,9 +421,9 @@ impl Writer {
         if let Some(name) = needs.usage {
             loaded.usage = self.usage(name, command.quota)?;
         }
-        if let Some((requester, key)) = needs.twin {
+        if let Some((requester, key)) = needs.pending_duplicate {
             let arguments = [Value::Text(requester.as_str().into()), Value::Text(key.into())];
-            loaded.twin = self.one(&self.sql.load_twin, &arguments, rows::read_gate)?;
+            loaded.pending_duplicate = self.one(&self.sql.load_pending_duplicate, &arguments, rows::read_gate)?;
         }
         if let Some(id) = needs.question {
             let question =
@@ -525,13 +525,13 @@ impl Writer {
     }
 
     /// What an agent has open, as far as its limits need to know.
-    fn usage(&self, name: &Name, quota: Quota) -> Result<Usage, Error> {
+    fn usage(&self, name: &Name, quota: Quota) -> Result<QuotaUsage, Error> {
         let of = |limit| [Value::Text(name.as_str().into()), Value::Int(query::counted(limit))];
         let gates = self.one(query::PENDING_OF, &of(quota.pending_gates), |row| Ok((row.int(0)?, row.int(1)?)))?;
         let questions = self.one(query::OPEN_OF, &of(quota.open_questions), |row| row.int(0))?;
         let runs = self.one(query::OPEN_RUNS_OF, &of(quota.open_runs), |row| row.int(0))?;
         let (gates, bytes) = gates.unwrap_or_default();
-        Ok(Usage {
+        Ok(QuotaUsage {
             gates: gates as u64,
             bytes: bytes as u64,
             questions: questions.unwrap_or_default() as u64,
@@ -586,7 +586,7 @@ impl Writer {
     fn checkpoint(&mut self) {
         let pages = self.pages.load(Ordering::Relaxed);
         if pages >= self.restart_at {
-            match self.move_log(checkpoint::Mode::Restart).map_err(failed) {
+            match self.move_log(checkpoint::CheckpointMode::Restart).map_err(failed) {
                 Ok(true) => {
                     self.pages.store(0, Ordering::Relaxed);
                     self.restart_at = checkpoint::PAGES_RESTART;
@@ -604,16 +604,16 @@ impl Writer {
 
     /// `false` if somebody still reads what is in the log. Then it grows a little further: the
     /// writer does not wait.
-    fn move_log(&self, mode: checkpoint::Mode) -> rusqlite::Result<bool> {
+    fn move_log(&self, mode: checkpoint::CheckpointMode) -> rusqlite::Result<bool> {
         let _paused = self.checkpointer.as_ref().map(Checkpointer::pause);
-        self.connection.busy_timeout(checkpoint::PATIENCE)?;
+        self.connection.busy_timeout(checkpoint::READERS_TIMEOUT)?;
         let busy = self.connection.query_row(mode.statement(), [], |row| row.get::<_, i64>(0));
-        self.connection.busy_timeout(super::PATIENCE)?;
+        self.connection.busy_timeout(super::LOCK_TIMEOUT)?;
         Ok(busy? == 0)
     }
 }
 
-impl Statements {
+impl SqliteStatements {
     fn new() -> Self {
         let gates = rows::GATES.names();
         let insert = |table: &Table| {
@@ -623,7 +623,7 @@ impl Statements {
         };
         Self {
             load_gate: format!("SELECT {gates} FROM gates WHERE id = ?1"),
-            load_twin: format!(
+            load_pending_duplicate: format!(
                 "SELECT {gates} FROM gates WHERE requested_by = ?1 AND dedupe_key = ?2 AND status = 'pending'"
             ),
             load_question: format!("SELECT {} FROM questions WHERE id = ?1", rows::QUESTIONS.names()),
@@ -648,15 +648,15 @@ impl Statements {
     }
 }
 
-impl Job {
-    fn answer(self, answer: Result<Written, Error>, forgotten: u64) {
+impl SqliteJob {
+    fn answer(self, answer: Result<WriteResult, Error>, forgotten: u64) {
         // A caller that has gone away gets its answer by asking again with the same idempotency
         // key.
         match self {
-            Job::Execute(_, reply) => drop(reply.send(answer)),
-            Job::ForgetKeys(_, reply) => drop(reply.send(answer.map(drop))),
-            Job::Forget(.., reply) => drop(reply.send(answer.map(|_| forgotten))),
-            Job::Scrub(reply) => drop(reply.send(answer.map(|_| false))),
+            SqliteJob::Execute(_, reply) => drop(reply.send(answer)),
+            SqliteJob::ForgetKeys(_, reply) => drop(reply.send(answer.map(drop))),
+            SqliteJob::Forget(.., reply) => drop(reply.send(answer.map(|_| forgotten))),
+            SqliteJob::Scrub(reply) => drop(reply.send(answer.map(|_| false))),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use folkmoot_core::{Outcome, Refusal, Status, Timeout, gate::Opening};
+use folkmoot_core::{GateStatus, Outcome, Refusal, Timeout, gate::Opening};
 use folkmoot_store::{Clock, Error, ManualClock, Postgres, Store, SystemClock};
 use futures_util::future::join_all;
 
@@ -223,7 +223,7 @@ async fn nodes_that_meet_at_a_lapsed_gate_do_not_wait_for_each_other() {
             let successor = successor.unwrap();
             assert_eq!(
                 gate_of(nodes.a.execute(cancel(&successor.id, agent("agent-a"))).await).status(),
-                Status::Cancelled
+                GateStatus::Cancelled
             );
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use folkmoot_core::{GateId, QuestionId, Status};
+use folkmoot_core::{GateId, GateStatus, QuestionId};
 use folkmoot_store::{GateQuery, ManualClock, QuestionQuery, RunQuery, Store};
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ async fn reads_as_before(fixture: &Fixture, place: &impl Place) {
         let id: GateId = gate["id"].as_str().unwrap().parse().unwrap();
         let found = store.gate(&id).await.unwrap().unwrap_or_else(|| panic!("{id} is gone"));
         let decision = match &found.gate.state {
-            folkmoot_core::gate::State::Closed(decision) => serde_json::to_value(decision).unwrap(),
+            folkmoot_core::gate::GateState::Closed(decision) => serde_json::to_value(decision).unwrap(),
             _ => Value::Null,
         };
         for field in ["reviewer", "reason", "at", "decided_at"] {
@@ -122,7 +122,7 @@ async fn reads_as_before(fixture: &Fixture, place: &impl Place) {
     // And it goes on: what waited can be decided, and is timed as it was.
     let waiting = gates.iter().find(|gate| gate["status"] == "pending" && gate["quorum"] == 1).unwrap();
     let decided = gate_of(store.execute(approve(&waiting["id"].as_str().unwrap().parse().unwrap(), "alice")).await);
-    assert_eq!(decided.status(), Status::Approved);
+    assert_eq!(decided.status(), GateStatus::Approved);
     an_open_gate(&store).await;
     a_debate(&store, "d1").await;
     assert_eq!(store.turns(turns_of("d1")).await.unwrap().len(), 1);

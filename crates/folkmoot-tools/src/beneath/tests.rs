@@ -10,11 +10,11 @@ fn a_list_is_in_order_and_follows_nothing() {
     let list = |path: &str| -> Vec<(String, &str)> {
         let entries = beneath.list(path).unwrap().into_iter();
         let kind = |kind| match kind {
-            EntryKind::File { bytes: 1, .. } => "file of 1",
-            EntryKind::File { .. } => "file",
-            EntryKind::Folder => "folder",
-            EntryKind::Link => "link",
-            EntryKind::Special | EntryKind::Unreadable => "other",
+            DirEntryKind::File { bytes: 1, .. } => "file of 1",
+            DirEntryKind::File { .. } => "file",
+            DirEntryKind::Folder => "folder",
+            DirEntryKind::Link => "link",
+            DirEntryKind::Special | DirEntryKind::Unreadable => "other",
         };
         entries.map(|entry| (entry.path, kind(entry.kind))).collect()
     };

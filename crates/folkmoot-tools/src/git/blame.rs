@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use folkmoot_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Call, GitError, Repository, history::seconds};
+use super::{GitCommand, GitError, Repository, history::seconds};
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct BlameLine {
     /// Which one, from 1.
     pub number: u64,
     /// What it says.
@@ -24,11 +24,12 @@ pub struct Line {
 
 impl Repository {
     /// Each line of a file as it is in `revision`, and where it comes from.
-    pub async fn blame(&self, revision: &str, path: &str) -> Result<Vec<Line>, GitError> {
+    pub async fn blame(&self, revision: &str, path: &str) -> Result<Vec<BlameLine>, GitError> {
         super::path::check(path).map_err(GitError::Invalid)?;
         let commit = self.resolve(revision).await?;
         let place = self.reading();
-        let call = Call::new(&place, ["blame", "--porcelain", "--no-textconv", "--no-progress", &commit, "--", path]);
+        let call =
+            GitCommand::new(&place, ["blame", "--porcelain", "--no-textconv", "--no-progress", &commit, "--", path]);
         let answer = self.git.ask(call).await?;
         match answer.code {
             Some(0) => Ok(lines_of(&String::from_utf8_lossy(&answer.stdout))),
@@ -48,14 +49,14 @@ const AUTHOR_BYTES_MAX: usize = 256;
 
 /// Reads `--porcelain`: `<id> <line before> <line> [<lines>]`, what is known about that commit if
 /// it is the first time, and the line itself behind a tab.
-fn lines_of(answer: &str) -> Vec<Line> {
+fn lines_of(answer: &str) -> Vec<BlameLine> {
     let mut commits: HashMap<&str, (&str, Timestamp)> = HashMap::new();
     let mut lines = Vec::new();
     let (mut commit, mut number) = ("", 0);
     for row in answer.split('\n') {
         if let Some(text) = row.strip_prefix('\t') {
             let (author, at) = commits.get(commit).copied().unwrap_or(("", Timestamp::from_micros(0)));
-            lines.push(Line { number, text: text.into(), commit: commit.into(), author: author.into(), at });
+            lines.push(BlameLine { number, text: text.into(), commit: commit.into(), author: author.into(), at });
             commit = "";
             continue;
         }

@@ -19,7 +19,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{GitError, Limits, guard, os};
+use super::{GitError, GitLimits, guard, os};
 
 /// What is kept of what git complains.
 const STDERR_BYTES_MAX: usize = 4096;
@@ -38,12 +38,12 @@ const WITHOUT_DRIVERS: &[&str] = &["check-ref-format", "for-each-ref", "rev-pars
 #[derive(Clone, Debug)]
 pub(super) struct Git {
     pub(super) program: PathBuf,
-    pub limits: Limits,
+    pub limits: GitLimits,
 }
 
 /// Where a command works. Always said, never looked for.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct GitLocation {
     pub git_dir: PathBuf,
     pub work_tree: PathBuf,
     /// It has no use for the index of that git folder, and must not see it.
@@ -52,16 +52,16 @@ pub(super) struct Place {
 
 /// A command that is to be executed.
 #[derive(Debug)]
-pub(super) struct Call {
-    place: Place,
+pub(super) struct GitCommand {
+    place: GitLocation,
     arguments: Vec<OsString>,
     stdin: Option<File>,
     environment: Vec<(&'static str, String)>,
     output_bytes: Option<usize>,
 }
 
-impl Call {
-    pub(super) fn new<const N: usize>(place: &Place, arguments: [&str; N]) -> Self {
+impl GitCommand {
+    pub(super) fn new<const N: usize>(place: &GitLocation, arguments: [&str; N]) -> Self {
         Self {
             place: place.clone(),
             arguments: os(&arguments),
@@ -95,7 +95,7 @@ impl Call {
 
 /// What a command said.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct GitOutput {
     command: String,
     /// Nothing where a signal ended it.
     pub code: Option<i32>,
@@ -105,7 +105,7 @@ pub(super) struct Answer {
     pub stderr: String,
 }
 
-impl Answer {
+impl GitOutput {
     pub(super) fn line(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
     }
@@ -122,7 +122,7 @@ impl Answer {
 
 impl Git {
     /// Finds git as the shell would, except in the current folder.
-    pub(super) async fn find(limits: Limits) -> Result<Self, GitError> {
+    pub(super) async fn find(limits: GitLimits) -> Result<Self, GitError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let program = std::env::split_paths(&path)
             .filter(|folder| folder.is_absolute())
@@ -139,7 +139,7 @@ impl Git {
     }
 
     /// Executes a command that must succeed.
-    pub(super) async fn run(&self, call: Call) -> Result<Answer, GitError> {
+    pub(super) async fn run(&self, call: GitCommand) -> Result<GitOutput, GitError> {
         let may_cut = call.output_bytes.is_some();
         let answer = self.ask(call).await?;
         match answer.code {
@@ -150,7 +150,7 @@ impl Git {
     }
 
     /// Executes a command that may say no.
-    pub(super) async fn ask(&self, call: Call) -> Result<Answer, GitError> {
+    pub(super) async fn ask(&self, call: GitCommand) -> Result<GitOutput, GitError> {
         let place = &call.place;
         let within = |arguments: &[OsString], settings| {
             let mut command = self.command(&place.work_tree, arguments, settings);
@@ -245,7 +245,7 @@ impl Git {
         command
     }
 
-    async fn execute(&self, mut command: Command, verb: &str, bytes_max: usize) -> Result<Answer, GitError> {
+    async fn execute(&self, mut command: Command, verb: &str, bytes_max: usize) -> Result<GitOutput, GitError> {
         let failed = |error| GitError::io(format!("git {verb} could not be executed"), error);
         let mut child = Running(Some(command.spawn().map_err(failed)?));
         let work = async {
@@ -262,7 +262,7 @@ impl Git {
         let cut = stdout.len() > bytes_max;
         stdout.truncate(bytes_max);
         let stderr = String::from_utf8_lossy(&stderr).trim().to_owned();
-        Ok(Answer { command: verb.to_owned(), code: status.code(), stdout, cut, stderr })
+        Ok(GitOutput { command: verb.to_owned(), code: status.code(), stdout, cut, stderr })
     }
 }
 

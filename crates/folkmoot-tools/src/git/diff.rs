@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Call, GitError, Repository};
+use super::{GitCommand, GitError, Repository};
 
 /// What differs between two commits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ impl Repository {
         // Submodules are compared by their ids alone, and always: a repository could ask to pass
         // over them.
         let call = |format: &'static str| {
-            Call::new(
+            GitCommand::new(
                 &place,
                 [
                     "diff-tree",

@@ -3,7 +3,7 @@
 use folkmoot_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Call, GitError, Repository};
+use super::{GitCommand, GitError, Repository};
 
 /// The most commits that are asked for at once.
 const COMMITS_MAX: usize = 1000;
@@ -29,7 +29,7 @@ impl Repository {
         let commit = self.resolve(revision).await?;
         let place = self.reading();
         let most = format!("--max-count={}", limit.min(COMMITS_MAX));
-        let call = Call::new(
+        let call = GitCommand::new(
             &place,
             [
                 "log",

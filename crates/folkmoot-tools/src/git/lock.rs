@@ -21,12 +21,12 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// Held as long as it, or a command that it was given to, lives.
 #[derive(Clone, Debug)]
-pub(super) struct Lock {
+pub(super) struct RepositoryLock {
     file: Arc<File>,
     path: PathBuf,
 }
 
-impl Lock {
+impl RepositoryLock {
     pub(super) async fn take(path: &Path, limit: Duration) -> Result<Self, GitError> {
         let failed = |error| GitError::io(format!("cannot lock {}", path.display()), error);
         let begun = Instant::now();

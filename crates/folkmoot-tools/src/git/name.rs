@@ -1,10 +1,10 @@
 //! What branches, references and folders of a run are called.
 
-use super::{Call, GitError, Repository};
+use super::{GitCommand, GitError, Repository};
 
 folkmoot_core::vocabulary! {
     /// Whose worktree it is; the first part of its branch.
-    pub enum Kind {
+    pub enum WorktreeKind {
         /// A debate's.
         Debate = "debate",
         /// A plan's.
@@ -20,7 +20,7 @@ const ID_BYTES_MAX: usize = 128;
 /// The names of one run, all of them checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Names {
-    pub kind: Kind,
+    pub kind: WorktreeKind,
     pub run: String,
     /// `debate/<run>`
     pub branch: String,
@@ -33,7 +33,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(kind: Kind, run: &str) -> Result<Self, GitError> {
+    pub(super) fn new(kind: WorktreeKind, run: &str) -> Result<Self, GitError> {
         let safe = (1..=ID_BYTES_MAX).contains(&run.len())
             && run.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
             && run.starts_with(|c: char| c.is_ascii_alphanumeric());
@@ -56,9 +56,9 @@ impl Names {
 
 impl Repository {
     /// The names of a run, if git takes them too: it refuses `a..b`, `a.lock` and more.
-    pub(super) async fn names(&self, kind: Kind, run: &str) -> Result<Names, GitError> {
+    pub(super) async fn names(&self, kind: WorktreeKind, run: &str) -> Result<Names, GitError> {
         let names = Names::new(kind, run)?;
-        let answer = self.git.ask(Call::new(&self.reading(), ["check-ref-format", &names.branch_ref])).await?;
+        let answer = self.git.ask(GitCommand::new(&self.reading(), ["check-ref-format", &names.branch_ref])).await?;
         if answer.code != Some(0) {
             return Err(GitError::Invalid(format!("git allows no branch of the name {:?}", names.branch)));
         }

@@ -4,7 +4,7 @@ use std::fs;
 
 use folkmoot_core::Timestamp;
 
-use super::{Call, GitError, Worktree, lock::Lock};
+use super::{GitCommand, GitError, Worktree, lock::RepositoryLock};
 use crate::beneath::Folder;
 
 /// The longest message of a commit.
@@ -76,7 +76,7 @@ impl Worktree {
         // Not `git add`, which would execute git inside repositories that an agent may have put
         // there.
         let place = self.place();
-        let call = Call::new(
+        let call = GitCommand::new(
             &place,
             ["ls-files", "-z", "--others", "--modified", "--deleted", "--deduplicate", "--exclude-standard"],
         );
@@ -111,7 +111,7 @@ impl Worktree {
         ))
     }
 
-    async fn stage(&self, paths: &[impl AsRef<[u8]>], lock: &Lock) -> Result<(), GitError> {
+    async fn stage(&self, paths: &[impl AsRef<[u8]>], lock: &RepositoryLock) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
         }
@@ -121,22 +121,23 @@ impl Worktree {
             list.push(0);
         }
         let place = self.place();
-        let call = Call::new(&place, ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]);
+        let call = GitCommand::new(&place, ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]);
         self.repository.git.run(call.stdin(lock.saying(&list)?)).await?;
         Ok(())
     }
 
-    async fn record(&self, author: &Author, lock: &Lock) -> Result<Committed, GitError> {
+    async fn record(&self, author: &Author, lock: &RepositoryLock) -> Result<Committed, GitError> {
         let git = &self.repository.git;
         let place = self.place();
-        let tree = git.run(Call::new(&place, ["write-tree"]).stdin(lock.silent()?)).await?.line();
+        let tree = git.run(GitCommand::new(&place, ["write-tree"]).stdin(lock.silent()?)).await?.line();
         let head = self.head().await?;
         let before = format!("{head}^{{tree}}");
-        let before = git.run(Call::new(&place, ["rev-parse", "--verify", "--end-of-options", &before])).await?.line();
+        let before =
+            git.run(GitCommand::new(&place, ["rev-parse", "--verify", "--end-of-options", &before])).await?.line();
         if tree == before {
             return Ok(Committed { commit: head, changed: false });
         }
-        let call = Call::new(&place, ["commit-tree", "-p", &head, "-m", &author.message, &tree]);
+        let call = GitCommand::new(&place, ["commit-tree", "-p", &head, "-m", &author.message, &tree]);
         let call = signed(call, Some(&author.name), author.at);
         let commit = git.run(call.stdin(lock.silent()?)).await?.line();
         // Only if nobody else has moved the branch meanwhile.
@@ -147,7 +148,7 @@ impl Worktree {
 }
 
 /// Names the author of a commit, and sets its time, so that the same commit has the same id.
-pub(super) fn signed(call: Call, name: Option<&str>, at: Timestamp) -> Call {
+pub(super) fn signed(call: GitCommand, name: Option<&str>, at: Timestamp) -> GitCommand {
     let name: String =
         name.unwrap_or_default().chars().filter(|c| !c.is_control() && !"<>".contains(*c)).take(128).collect();
     // Git refuses a name of nothing but punctuation.

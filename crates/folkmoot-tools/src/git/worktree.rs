@@ -21,7 +21,9 @@ use std::{
 
 use folkmoot_core::Timestamp;
 
-use super::{Call, Diff, GitError, Kind, Place, Repository, lock::Lock, name::Names, snapshot};
+use super::{
+    Diff, GitCommand, GitError, GitLocation, Repository, WorktreeKind, lock::RepositoryLock, name::Names, snapshot,
+};
 
 /// The folder of a run, on its own branch.
 #[derive(Clone, Debug)]
@@ -46,9 +48,9 @@ folkmoot_core::vocabulary! {
 
 /// What is there of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct WorktreeInfo {
     /// Whose it is.
-    pub kind: Kind,
+    pub kind: WorktreeKind,
     /// Which run's.
     pub run: String,
     /// Its branch.
@@ -65,7 +67,7 @@ impl Repository {
     /// The worktree of a run, on the branch `<kind>/<run>`. It is made where there is none, from
     /// the commit `start` names or the user's `HEAD`; in a repository without commits, from an
     /// empty one. A run that comes back after a crash gets its worktree as it was.
-    pub async fn worktree(&self, kind: Kind, run: &str, start: Option<&str>) -> Result<Worktree, GitError> {
+    pub async fn worktree(&self, kind: WorktreeKind, run: &str, start: Option<&str>) -> Result<Worktree, GitError> {
         let names = self.names(kind, run).await?;
         let lock = self.lock(&names).await?;
         let base = self.branch(&names, start, &lock).await?;
@@ -92,7 +94,7 @@ impl Repository {
         }
         self.claim(&names, &folder, false)?;
         // Without checking out, because that would be under the configuration of another place.
-        let call = Call::new(&self.reading(), ["worktree", "add", "--quiet", "--no-checkout"]);
+        let call = GitCommand::new(&self.reading(), ["worktree", "add", "--quiet", "--no-checkout"]);
         let answer = self.git.ask(call.with(&folder).with(&names.branch).stdin(alone.silent()?)).await?;
         drop(alone);
         if answer.code != Some(0) {
@@ -110,7 +112,7 @@ impl Repository {
             stderr: "it said that it made a worktree, and there is none".into(),
         })?;
         let worktree = Worktree { repository: self.clone(), names, folder, base, admin };
-        let call = Call::new(&worktree.place(), ["read-tree", "--reset", "-u"]);
+        let call = GitCommand::new(&worktree.place(), ["read-tree", "--reset", "-u"]);
         self.git.run(call.with(&worktree.names.branch_ref).stdin(lock.silent()?)).await?;
         self.claim(&worktree.names, &worktree.folder, true)?;
         Ok(worktree)
@@ -119,7 +121,7 @@ impl Repository {
     /// Removes what there is of a run. Doing it again, or after it was interrupted, is fine. Other
     /// worktrees are left alone, also those whose folders are away: this is no
     /// `git worktree prune`.
-    pub async fn remove(&self, kind: Kind, run: &str, removal: Removal) -> Result<(), GitError> {
+    pub async fn remove(&self, kind: WorktreeKind, run: &str, removal: Removal) -> Result<(), GitError> {
         let names = self.names(kind, run).await?;
         if !self.state().is_dir() {
             return Ok(());
@@ -141,13 +143,13 @@ impl Repository {
     }
 
     /// The runs that have a branch or worktree here, in order.
-    pub async fn list(&self) -> Result<Vec<Listed>, GitError> {
+    pub async fn list(&self) -> Result<Vec<WorktreeInfo>, GitError> {
         let place = self.reading();
         let format = "--format=%(refname)%00%(objectname)";
         let mut patterns = vec!["refs/folkmoot/".to_owned()];
-        patterns.extend(Kind::WORDS.iter().map(|kind| format!("refs/heads/{kind}/")));
+        patterns.extend(WorktreeKind::WORDS.iter().map(|kind| format!("refs/heads/{kind}/")));
         let call =
-            patterns.iter().fold(Call::new(&place, ["for-each-ref", format]), |call, pattern| call.with(pattern));
+            patterns.iter().fold(GitCommand::new(&place, ["for-each-ref", format]), |call, pattern| call.with(pattern));
         let answer = self.git.run(call).await?;
         let text = String::from_utf8_lossy(&answer.stdout);
         let refs: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.split_once('\0')).collect();
@@ -156,10 +158,10 @@ impl Repository {
             let Some((kind, run)) = name.strip_prefix("refs/folkmoot/").and_then(|rest| rest.split_once('/')) else {
                 continue;
             };
-            let (Ok(kind), run) = (kind.parse::<Kind>(), run) else { continue };
+            let (Ok(kind), run) = (kind.parse::<WorktreeKind>(), run) else { continue };
             let Ok(names) = Names::new(kind, run) else { continue };
             let folder = self.claimed(&names)?.filter(|claim| claim.ready).map(|claim| claim.folder);
-            listed.push(Listed {
+            listed.push(WorktreeInfo {
                 kind,
                 run: names.run,
                 base: (*base).to_owned(),
@@ -172,7 +174,7 @@ impl Repository {
     }
 
     /// Sees to it that the branch is there, and says where it began.
-    async fn branch(&self, names: &Names, start: Option<&str>, lock: &Lock) -> Result<String, GitError> {
+    async fn branch(&self, names: &Names, start: Option<&str>, lock: &RepositoryLock) -> Result<String, GitError> {
         self.break_ref_locks(names)?;
         let place = self.reading();
         let base = self.find(&place, &names.base_ref).await?;
@@ -204,18 +206,19 @@ impl Repository {
     }
 
     /// What a run starts from where nothing was ever committed. It is the same whenever it is made.
-    async fn empty_commit(&self, lock: &Lock) -> Result<String, GitError> {
+    async fn empty_commit(&self, lock: &RepositoryLock) -> Result<String, GitError> {
         let place = self.reading();
-        let call = Call::new(&place, ["hash-object", "-t", "tree", "-w", "--stdin"]);
+        let call = GitCommand::new(&place, ["hash-object", "-t", "tree", "-w", "--stdin"]);
         let tree = self.git.run(call.stdin(lock.silent()?)).await?.line();
-        let call = Call::new(&place, ["commit-tree", "-m", "Begin without files"]).with(&tree);
+        let call = GitCommand::new(&place, ["commit-tree", "-m", "Begin without files"]).with(&tree);
         let call = snapshot::signed(call, None, Timestamp::from_micros(0));
         Ok(self.git.run(call.stdin(lock.silent()?)).await?.line())
     }
 
-    pub(super) async fn update_refs(&self, changes: &str, lock: &Lock) -> Result<(), GitError> {
+    pub(super) async fn update_refs(&self, changes: &str, lock: &RepositoryLock) -> Result<(), GitError> {
         let place = self.reading();
-        let call = Call::new(&place, ["update-ref", "--no-deref", "--stdin"]).stdin(lock.saying(changes.as_bytes())?);
+        let call =
+            GitCommand::new(&place, ["update-ref", "--no-deref", "--stdin"]).stdin(lock.saying(changes.as_bytes())?);
         let answer = self.git.ask(call).await?;
         match answer.code {
             Some(0) => Ok(()),
@@ -232,14 +235,14 @@ impl Repository {
     }
 
     /// Only one makes or removes a worktree at a time.
-    async fn alone(&self) -> Result<Lock, GitError> {
-        Lock::take(&self.state().join("worktrees.lock"), self.git.limits.time).await
+    async fn alone(&self) -> Result<RepositoryLock, GitError> {
+        RepositoryLock::take(&self.state().join("worktrees.lock"), self.git.limits.time).await
     }
 
-    pub(super) async fn lock(&self, names: &Names) -> Result<Lock, GitError> {
+    pub(super) async fn lock(&self, names: &Names) -> Result<RepositoryLock, GitError> {
         let state = self.state();
         fs::create_dir_all(&state).map_err(|error| GitError::io(format!("cannot make {}", state.display()), error))?;
-        Lock::take(&state.join(format!("{}.lock", names.stem)), self.git.limits.time).await
+        RepositoryLock::take(&state.join(format!("{}.lock", names.stem)), self.git.limits.time).await
     }
 
     fn break_ref_locks(&self, names: &Names) -> Result<(), GitError> {
@@ -264,7 +267,7 @@ impl Repository {
 
     /// As `clear`, on a thread that may wait for a disk. The lock goes with it, because it goes on
     /// when nobody waits for it.
-    async fn clear_aside(&self, names: &Names, lock: &Lock) -> Result<(), GitError> {
+    async fn clear_aside(&self, names: &Names, lock: &RepositoryLock) -> Result<(), GitError> {
         let (repository, names, held) = (self.clone(), names.clone(), lock.clone());
         let cleared = tokio::task::spawn_blocking(move || {
             let _held = held;
@@ -404,12 +407,12 @@ impl Worktree {
         self.repository.diff(&self.base, &self.names.branch_ref).await
     }
 
-    pub(super) fn place(&self) -> Place {
-        Place { git_dir: self.admin.clone(), work_tree: self.folder.clone(), no_index: false }
+    pub(super) fn place(&self) -> GitLocation {
+        GitLocation { git_dir: self.admin.clone(), work_tree: self.folder.clone(), no_index: false }
     }
 
     /// Takes the lock, and puts right what an interrupted command has left.
-    pub(super) async fn enter(&self) -> Result<Lock, GitError> {
+    pub(super) async fn enter(&self) -> Result<RepositoryLock, GitError> {
         let lock = self.repository.lock(&self.names).await?;
         if self.repository.ready(&self.names)?.is_none_or(|(folder, _)| folder != self.folder) {
             return Err(GitError::Conflict(format!("the worktree of {} has been removed", self.names.branch)));

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use super::{JailError, Limits};
+use super::{JailError, JailLimits};
 
 #[cfg(test)]
 mod tests;
@@ -25,22 +25,22 @@ const HELPERS: u64 = 2;
 /// Where groups can be made, and for what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Groups {
-    memory: Option<Place>,
-    processes: Option<Place>,
-    cpu: Option<Place>,
+    memory: Option<CgroupParent>,
+    processes: Option<CgroupParent>,
+    cpu: Option<CgroupParent>,
     /// Why not for all.
     pub why: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
-    version: Version,
+struct CgroupParent {
+    version: CgroupVersion,
     /// Our own group.
     above: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
+enum CgroupVersion {
     One,
     Two,
 }
@@ -51,10 +51,10 @@ impl Groups {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let mut found = Self::located(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"));
         found.sweep();
-        let limits = Limits::of(super::Profile::Code);
+        let limits = JailLimits::of(super::Profile::Code);
         while let Err(failed) = Group::make(&found, &limits).map(drop) {
             found.why = Some(format!("{}: {}", failed.path.display(), failed.error));
-            let without = |place: &mut Option<Place>| {
+            let without = |place: &mut Option<CgroupParent>| {
                 if place.as_ref().is_some_and(|place| failed.path.starts_with(&place.above)) {
                     *place = None;
                 }
@@ -101,9 +101,9 @@ impl Groups {
 
     /// In words, for people.
     pub(super) fn describe(&self) -> String {
-        let of = |name: &str, place: &Option<Place>| match place.as_ref().map(|place| place.version) {
-            Some(Version::One) => format!("{name} by version 1"),
-            Some(Version::Two) => format!("{name} by version 2"),
+        let of = |name: &str, place: &Option<CgroupParent>| match place.as_ref().map(|place| place.version) {
+            Some(CgroupVersion::One) => format!("{name} by version 1"),
+            Some(CgroupVersion::Two) => format!("{name} by version 2"),
             None => format!("{name} by limits of each process and by looking"),
         };
         [of("memory", &self.memory), of("processes", &self.processes), of("cpu", &self.cpu)].join(", ")
@@ -111,7 +111,7 @@ impl Groups {
 }
 
 /// Our own group of one controller, if that controller is mounted where we can see it.
-fn place(controller: &str, own: &str, mounts: &str) -> Option<Place> {
+fn place(controller: &str, own: &str, mounts: &str) -> Option<CgroupParent> {
     let group = |wanted: &dyn Fn(&str, &str) -> bool| {
         own.lines().find_map(|line| {
             let mut parts = line.splitn(3, ':');
@@ -134,7 +134,7 @@ fn place(controller: &str, own: &str, mounts: &str) -> Option<Place> {
     let has = |list: &str| list.split(',').any(|name| name == controller);
     if let Some(group) = group(&|_, controllers| has(controllers)) {
         let above = mount(&|kind, options| kind == "cgroup" && has(options), group)?;
-        return Some(Place { version: Version::One, above });
+        return Some(CgroupParent { version: CgroupVersion::One, above });
     }
     let group = group(&|id, controllers| id == "0" && controllers.is_empty())?;
     let above = mount(&|kind, _| kind == "cgroup2", group)?;
@@ -144,15 +144,15 @@ fn place(controller: &str, own: &str, mounts: &str) -> Option<Place> {
     let there = controller == "cpuacct"
         || fs::read_to_string(above.join("cgroup.controllers"))
             .is_ok_and(|there| there.split_whitespace().any(|name| name == controller));
-    there.then_some(Place { version: Version::Two, above })
+    there.then_some(CgroupParent { version: CgroupVersion::Two, above })
 }
 
 /// The group of one job. Dropped, it is removed, as soon as the last process is out of it.
 #[derive(Debug)]
 pub(super) struct Group {
-    memory: Option<(Version, PathBuf)>,
+    memory: Option<(CgroupVersion, PathBuf)>,
     processes: Option<PathBuf>,
-    cpu: Option<(Version, PathBuf)>,
+    cpu: Option<(CgroupVersion, PathBuf)>,
     made: Vec<PathBuf>,
 }
 
@@ -170,7 +170,7 @@ impl From<Failed> for JailError {
 
 /// What a job has taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(super) struct CgroupUsage {
     pub peak_bytes: Option<u64>,
     pub killed_for_memory: bool,
     pub refused_a_process: bool,
@@ -178,7 +178,7 @@ pub(super) struct Taken {
 }
 
 impl Group {
-    pub(super) fn make(groups: &Groups, limits: &Limits) -> Result<Self, Failed> {
+    pub(super) fn make(groups: &Groups, limits: &JailLimits) -> Result<Self, Failed> {
         static JOBS: AtomicU64 = AtomicU64::new(0);
         loop {
             let name = format!("{PREFIX}{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
@@ -190,20 +190,20 @@ impl Group {
         }
     }
 
-    fn named(name: &str, groups: &Groups, limits: &Limits) -> Result<Self, Failed> {
+    fn named(name: &str, groups: &Groups, limits: &JailLimits) -> Result<Self, Failed> {
         let mut group = Self { memory: None, processes: None, cpu: None, made: Vec::new() };
         for place in [&groups.memory, &groups.processes, &groups.cpu].into_iter().flatten() {
             let path = place.above.join(name);
             if group.made.contains(&path) {
                 continue;
             }
-            if place.version == Version::Two {
+            if place.version == CgroupVersion::Two {
                 hand_down(groups, place)?;
             }
             fs::create_dir(&path).map_err(|error| Failed { path: path.clone(), error })?;
             group.made.push(path);
         }
-        let at = |place: &Place| place.above.join(name);
+        let at = |place: &CgroupParent| place.above.join(name);
         group.memory = groups.memory.as_ref().map(|place| (place.version, at(place)));
         group.processes = groups.processes.as_ref().map(at);
         group.cpu = groups.cpu.as_ref().map(|place| (place.version, at(place)));
@@ -211,14 +211,14 @@ impl Group {
         Ok(group)
     }
 
-    fn limit(&self, limits: &Limits) -> Result<(), Failed> {
+    fn limit(&self, limits: &JailLimits) -> Result<(), Failed> {
         let bytes = limits.memory_bytes.to_string();
         match &self.memory {
-            Some((Version::One, path)) => {
+            Some((CgroupVersion::One, path)) => {
                 write(path.join("memory.limit_in_bytes"), &bytes)?;
                 write_if_there(path.join("memory.memsw.limit_in_bytes"), &bytes)?;
             }
-            Some((Version::Two, path)) => {
+            Some((CgroupVersion::Two, path)) => {
                 write(path.join("memory.max"), &bytes)?;
                 write_if_there(path.join("memory.swap.max"), "0")?;
             }
@@ -235,24 +235,29 @@ impl Group {
         self.made.iter().try_for_each(|path| write(path.join("cgroup.procs"), &pid.to_string()))
     }
 
-    pub(super) fn taken(&self) -> Taken {
+    pub(super) fn taken(&self) -> CgroupUsage {
         let (peak_bytes, kills) = match &self.memory {
-            Some((Version::One, path)) => {
+            Some((CgroupVersion::One, path)) => {
                 (number(path.join("memory.max_usage_in_bytes")), count(path.join("memory.oom_control"), "oom_kill "))
             }
-            Some((Version::Two, path)) => {
+            Some((CgroupVersion::Two, path)) => {
                 (number(path.join("memory.peak")), count(path.join("memory.events"), "oom_kill "))
             }
             None => (None, None),
         };
         let refused = self.processes.as_ref().and_then(|path| count(path.join("pids.events"), "max "));
-        Taken { peak_bytes, killed_for_memory: kills > Some(0), refused_a_process: refused > Some(0), cpu: self.cpu() }
+        CgroupUsage {
+            peak_bytes,
+            killed_for_memory: kills > Some(0),
+            refused_a_process: refused > Some(0),
+            cpu: self.cpu(),
+        }
     }
 
     pub(super) fn cpu(&self) -> Option<Duration> {
         match self.cpu.as_ref()? {
-            (Version::One, path) => number(path.join("cpuacct.usage")).map(Duration::from_nanos),
-            (Version::Two, path) => count(path.join("cpu.stat"), "usage_usec ").map(Duration::from_micros),
+            (CgroupVersion::One, path) => number(path.join("cpuacct.usage")).map(Duration::from_nanos),
+            (CgroupVersion::Two, path) => count(path.join("cpu.stat"), "usage_usec ").map(Duration::from_micros),
         }
     }
 
@@ -296,7 +301,7 @@ impl Drop for Group {
 
 /// Version 2 counts only in groups whose parent says so, and a parent that says so can have no
 /// processes of its own: where we are alone in a group that is ours to divide, we move aside.
-fn hand_down(groups: &Groups, place: &Place) -> Result<(), Failed> {
+fn hand_down(groups: &Groups, place: &CgroupParent) -> Result<(), Failed> {
     let mut wanted = Vec::new();
     let there = fs::read_to_string(place.above.join("cgroup.subtree_control")).unwrap_or_default();
     for (name, of) in [("memory", &groups.memory), ("pids", &groups.processes)] {

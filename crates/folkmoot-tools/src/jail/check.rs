@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{JailError, Job, Profile, Readable};
+use super::{JailError, JailJob, Profile, Readable};
 
 const PATH_BYTES_MAX: usize = 1024;
 const PATH_PARTS_MAX: usize = 32;
@@ -21,7 +21,7 @@ const OURS: [&str; 15] = [
     "/tmp", "/usr",
 ];
 
-pub(super) fn job(job: &Job, network: bool) -> Result<(), JailError> {
+pub(super) fn job(job: &JailJob, network: bool) -> Result<(), JailError> {
     if job.profile == Profile::Agent && !network {
         return invalid(
             "a job of the profile agent has the network, and this jail does not allow it; allow it explicitly",
@@ -45,7 +45,7 @@ pub(super) fn job(job: &Job, network: bool) -> Result<(), JailError> {
     apart(&job.readable)
 }
 
-fn command(job: &Job) -> Result<(), JailError> {
+fn command(job: &JailJob) -> Result<(), JailError> {
     if job.command.first().is_none_or(String::is_empty) {
         return invalid("a job needs a command");
     }
@@ -64,7 +64,7 @@ fn command(job: &Job) -> Result<(), JailError> {
     Ok(())
 }
 
-fn files(job: &Job) -> Result<(), JailError> {
+fn files(job: &JailJob) -> Result<(), JailError> {
     let mut seen = BTreeSet::new();
     for (name, _) in &job.files {
         relative(name)?;
@@ -137,7 +137,7 @@ fn apart(all: &[Readable]) -> Result<(), JailError> {
     Ok(())
 }
 
-fn limits(job: &Job) -> Result<(), JailError> {
+fn limits(job: &JailJob) -> Result<(), JailError> {
     let limits = &job.limits;
     if limits.wall.is_zero()
         || limits.cpu.is_zero()

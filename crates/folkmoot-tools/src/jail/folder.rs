@@ -14,7 +14,7 @@ use std::{
 
 use super::{
     JailError, check,
-    wire::{Ended, Entry},
+    wire::{JailEntry, JobExit},
 };
 use crate::beneath::Folder;
 
@@ -22,7 +22,7 @@ const ENTRIES_MAX: usize = 200_000;
 
 /// How a folder gets into the jail.
 #[derive(Debug)]
-pub(super) enum Way {
+pub(super) enum FolderAccess {
     /// It is mounted, and the job runs as its owner.
     Mounted { owner: u32, group: u32 },
     /// It is copied.
@@ -30,7 +30,7 @@ pub(super) enum Way {
 }
 
 /// Which way, for a caller with this id.
-pub(super) fn way(folder: &Path, caller: u32) -> Result<Way, JailError> {
+pub(super) fn way(folder: &Path, caller: u32) -> Result<FolderAccess, JailError> {
     let said =
         |why: String| JailError::Invalid(format!("the folder {} cannot be given to a job: {why}", folder.display()));
     let found = fs::symlink_metadata(folder).map_err(|error| said(error.to_string()))?;
@@ -38,15 +38,15 @@ pub(super) fn way(folder: &Path, caller: u32) -> Result<Way, JailError> {
         return Err(said("it is not a folder".to_owned()));
     }
     match (caller, found.uid()) {
-        (0, 0) => Ok(Way::Copied),
-        (0, owner) => Ok(Way::Mounted { owner, group: if found.gid() == 0 { owner } else { found.gid() } }),
-        (caller, owner) if caller == owner => Ok(Way::Mounted { owner, group: found.gid() }),
+        (0, 0) => Ok(FolderAccess::Copied),
+        (0, owner) => Ok(FolderAccess::Mounted { owner, group: if found.gid() == 0 { owner } else { found.gid() } }),
+        (caller, owner) if caller == owner => Ok(FolderAccess::Mounted { owner, group: found.gid() }),
         (_, _) => Err(said("it belongs to somebody else".to_owned())),
     }
 }
 
 /// What is in a folder. Links are carried as links; pipes, devices and sockets are left out.
-pub(super) fn list(root: &Path, bytes_max: u64) -> Result<Vec<Entry>, JailError> {
+pub(super) fn list(root: &Path, bytes_max: u64) -> Result<Vec<JailEntry>, JailError> {
     let mut found = Vec::new();
     let mut bytes = 0_u64;
     let mut open = vec![PathBuf::new()];
@@ -67,15 +67,15 @@ pub(super) fn list(root: &Path, bytes_max: u64) -> Result<Vec<Entry>, JailError>
                 }
             };
             if kind.is_dir() {
-                found.push(Entry::Folder { path: name });
+                found.push(JailEntry::Folder { path: name });
                 open.push(path);
             } else if kind.is_symlink() {
                 let target = fs::read_link(entry.path()).map_err(read)?;
                 let target = target.to_str().unwrap_or_default().to_owned();
-                found.push(Entry::Link { path: name, target });
+                found.push(JailEntry::Link { path: name, target });
             } else if kind.is_file() {
                 bytes += kind.len();
-                found.push(Entry::File {
+                found.push(JailEntry::File {
                     path: name,
                     executable: kind.permissions().mode() & 0o100 != 0,
                     bytes: kind.len(),
@@ -107,7 +107,7 @@ pub(super) fn content(folder: &Folder, path: &str, bytes: u64) -> io::Result<Vec
 /// in a folder that was copied.
 pub(super) fn bring_back(
     mut from: UnixStream,
-    ended: &Ended,
+    ended: &JobExit,
     kept_bytes_max: u64,
     folder: Option<&Path>,
 ) -> Result<BTreeMap<String, Vec<u8>>, JailError> {
@@ -125,12 +125,12 @@ pub(super) fn bring_back(
     }
     for entry in &ended.changed {
         let (path, done) = match entry {
-            Entry::Folder { path } if comes_back(path) => (path, folder.make_folder(path)),
-            Entry::File { path, executable, bytes } if comes_back(path) => {
+            JailEntry::Folder { path } if comes_back(path) => (path, folder.make_folder(path)),
+            JailEntry::File { path, executable, bytes } if comes_back(path) => {
                 (path, folder.replace(path, *executable, |file| take(&mut from, *bytes, file)))
             }
-            Entry::File { path, bytes, .. } => (path, take(&mut from, *bytes, &mut io::sink())),
-            Entry::Folder { path } | Entry::Link { path, .. } => (path, Ok(())),
+            JailEntry::File { path, bytes, .. } => (path, take(&mut from, *bytes, &mut io::sink())),
+            JailEntry::Folder { path } | JailEntry::Link { path, .. } => (path, Ok(())),
         };
         done.map_err(|error| failed(path, &error))?;
     }

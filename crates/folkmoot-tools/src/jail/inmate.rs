@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::{net::unix::pipe, process::ChildStdout, sync::oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Jail, JailError, Job, Report, check};
+use super::{Jail, JailError, JailJob, JobReport, check};
 #[cfg(target_os = "linux")]
 use super::{Limit, output::Output};
 
@@ -28,18 +28,18 @@ pub struct Inmate {
     /// Tells the watch to end it.
     pub(super) stop: oneshot::Sender<()>,
     /// Holds its limits, and with it goes all that there is of it.
-    pub(super) watch: AbortOnDropHandle<Result<Report, JailError>>,
+    pub(super) watch: AbortOnDropHandle<Result<JobReport, JailError>>,
 }
 
 impl Inmate {
     /// Closes its input, and tells how it ended. If it has not ended by itself after a while, it is
-    /// ended, which is told as the limit of time. [`Report::stdout`] is what it printed that nobody
+    /// ended, which is told as the limit of time. [`JobReport::stdout`] is what it printed that nobody
     /// had read yet.
     ///
     /// # Errors
     /// Where nobody knows how it ended.
     #[cfg(target_os = "linux")]
-    pub async fn end(mut self, patience: Duration) -> Result<Report, JailError> {
+    pub async fn end(mut self, patience: Duration) -> Result<JobReport, JailError> {
         drop(self.stdin.take());
         let left = self.stdout.take().map(|stdout| Output::new(stdout, self.output_bytes));
         // Owned by this block, so that who prints without end has nobody to print to when it is too
@@ -69,7 +69,7 @@ impl Inmate {
 
     /// As there is none, it cannot be.
     #[cfg(not(target_os = "linux"))]
-    pub async fn end(self, _: Duration) -> Result<Report, JailError> {
+    pub async fn end(self, _: Duration) -> Result<JobReport, JailError> {
         self.watch.await.map_err(|error| JailError::Failed(error.to_string()))?
     }
 }
@@ -80,7 +80,7 @@ impl Jail {
     ///
     /// # Errors
     /// Where nothing was started.
-    pub async fn start(&self, job: Job) -> Result<Inmate, JailError> {
+    pub async fn start(&self, job: JailJob) -> Result<Inmate, JailError> {
         check::job(&job, self.network)?;
         if !job.stdin.is_empty() {
             return Err(JailError::Invalid("a job that is talked to has no input beforehand; write to it".to_owned()));

@@ -25,7 +25,7 @@ use std::{
     process::ExitCode,
 };
 
-use super::wire::{self, Fault, FaultKind, Message};
+use super::wire::{self, FaultKind, JailFault, JailMessage};
 
 /// Who the job is, inside.
 const INSIDE_ID: u32 = 1000;
@@ -52,7 +52,7 @@ pub(super) fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
             // Nobody listens any more where this fails, and then nobody needs to know.
-            let _ = wire::send(&mut control, &Message::Failed(fault));
+            let _ = wire::send(&mut control, &JailMessage::Failed(fault));
             ExitCode::FAILURE
         }
     }
@@ -67,12 +67,12 @@ fn arguments_of_init() -> Vec<OsString> {
 }
 
 /// Says what was being done when something failed.
-trait Doing<T> {
-    fn doing(self, what: impl Display) -> Result<T, Fault>;
+trait FaultContext<T> {
+    fn doing(self, what: impl Display) -> Result<T, JailFault>;
 }
 
-impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
-    fn doing(self, what: impl Display) -> Result<T, Fault> {
+impl<T, E: Into<io::Error>> FaultContext<T> for Result<T, E> {
+    fn doing(self, what: impl Display) -> Result<T, JailFault> {
         self.map_err(|error| {
             let error = error.into();
             let refused = matches!(
@@ -87,7 +87,7 @@ impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
                 )
             );
             let kind = if refused { FaultKind::Refused } else { FaultKind::Failed };
-            Fault { kind, detail: format!("{what}: {error}") }
+            JailFault { kind, detail: format!("{what}: {error}") }
         })
     }
 }

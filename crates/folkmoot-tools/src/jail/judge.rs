@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{End, JailError, Limit, cgroup::Taken, wire::Ended};
+use super::{JailError, JobEnd, Limit, cgroup::CgroupUsage, wire::JobExit};
 
 /// Every limit of whose reaching there is evidence.
-pub(super) fn reached(ended: Option<&Ended>, taken: &Taken, stopped: Option<Limit>) -> BTreeSet<Limit> {
+pub(super) fn reached(ended: Option<&JobExit>, taken: &CgroupUsage, stopped: Option<Limit>) -> BTreeSet<Limit> {
     let mut reached = stopped.into_iter().collect::<BTreeSet<_>>();
     if taken.killed_for_memory {
         reached.insert(Limit::Memory);
@@ -32,18 +32,18 @@ pub(super) fn reached(ended: Option<&Ended>, taken: &Taken, stopped: Option<Limi
 /// A job that succeeds has succeeded, whatever it has reached. One that fails after reaching a
 /// limit has failed by it; of several, by the first in the order of [`Limit`].
 pub(super) fn judge(
-    ended: Option<&Ended>,
+    ended: Option<&JobExit>,
     reached: &BTreeSet<Limit>,
     stopped: Option<Limit>,
-) -> Result<End, JailError> {
+) -> Result<JobEnd, JailError> {
     if let Some(limit) = stopped.or(ended.and_then(|ended| ended.stopped)) {
-        return Ok(End::Limited(limit));
+        return Ok(JobEnd::Limited(limit));
     }
     match (ended.map(|ended| (ended.code, ended.signal)), reached.first()) {
-        (Some((Some(0), _)), _) => Ok(End::Exited(0)),
-        (_, Some(limit)) => Ok(End::Limited(*limit)),
-        (Some((Some(code), _)), None) => Ok(End::Exited(code)),
-        (Some((None, Some(signal))), None) => Ok(End::Signalled(signal)),
+        (Some((Some(0), _)), _) => Ok(JobEnd::Exited(0)),
+        (_, Some(limit)) => Ok(JobEnd::Limited(*limit)),
+        (Some((Some(code), _)), None) => Ok(JobEnd::Exited(code)),
+        (Some((None, Some(signal))), None) => Ok(JobEnd::Signalled(signal)),
         (Some((None, None)) | None, None) => {
             Err(JailError::Failed("the first process of the jail died without a word".to_owned()))
         }
@@ -54,8 +54,8 @@ pub(super) fn judge(
 mod tests {
     use super::*;
 
-    fn ended(code: Option<i32>, signal: Option<i32>) -> Ended {
-        Ended {
+    fn ended(code: Option<i32>, signal: Option<i32>) -> JobExit {
+        JobExit {
             code,
             signal,
             cpu_us: 0,
@@ -74,23 +74,23 @@ mod tests {
         let none = BTreeSet::new();
         let full = BTreeSet::from([Limit::Disk, Limit::Memory]);
         for (code, signal, reached, stopped, end) in [
-            (Some(0), None, &none, None, End::Exited(0)),
-            (Some(3), None, &none, None, End::Exited(3)),
-            (None, Some(11), &none, None, End::Signalled(11)),
-            (Some(0), None, &full, None, End::Exited(0)),
-            (Some(1), None, &full, None, End::Limited(Limit::Memory)),
-            (None, Some(9), &full, None, End::Limited(Limit::Memory)),
-            (Some(0), None, &none, Some(Limit::Wall), End::Limited(Limit::Wall)),
+            (Some(0), None, &none, None, JobEnd::Exited(0)),
+            (Some(3), None, &none, None, JobEnd::Exited(3)),
+            (None, Some(11), &none, None, JobEnd::Signalled(11)),
+            (Some(0), None, &full, None, JobEnd::Exited(0)),
+            (Some(1), None, &full, None, JobEnd::Limited(Limit::Memory)),
+            (None, Some(9), &full, None, JobEnd::Limited(Limit::Memory)),
+            (Some(0), None, &none, Some(Limit::Wall), JobEnd::Limited(Limit::Wall)),
         ] {
             assert_eq!(judge(Some(&ended(code, signal)), reached, stopped), Ok(end));
         }
-        assert_eq!(judge(None, &full, None), Ok(End::Limited(Limit::Memory)));
+        assert_eq!(judge(None, &full, None), Ok(JobEnd::Limited(Limit::Memory)));
         assert!(judge(None, &none, None).is_err());
     }
 
     #[test]
     fn a_signal_of_a_limit_is_evidence_of_it() {
-        let evidence = |signal| reached(Some(&ended(None, Some(signal))), &Taken::default(), None);
+        let evidence = |signal| reached(Some(&ended(None, Some(signal))), &CgroupUsage::default(), None);
         assert_eq!(evidence(nix::libc::SIGXFSZ), BTreeSet::from([Limit::Disk]));
         assert_eq!(evidence(nix::libc::SIGXCPU), BTreeSet::from([Limit::Cpu]));
         assert_eq!(evidence(nix::libc::SIGSYS), BTreeSet::from([Limit::Syscall]));

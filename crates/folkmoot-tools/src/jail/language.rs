@@ -10,14 +10,14 @@ use std::{
     time::Duration,
 };
 
-use super::{End, Jail, JailError, Job, Limits, Profile, Readable, Report, check};
+use super::{Jail, JailError, JailJob, JailLimits, JobEnd, JobReport, Profile, Readable, check};
 
 #[cfg(test)]
 mod tests;
 
 folkmoot_core::vocabulary! {
     /// What a program can be written in.
-    pub enum Language {
+    pub enum ProgramLanguage {
         /// Python 3.
         Python = "python",
         /// JavaScript, by Node.js.
@@ -31,7 +31,7 @@ folkmoot_core::vocabulary! {
     }
 }
 
-impl Language {
+impl ProgramLanguage {
     /// By its name, or by what models usually write before a block of code.
     ///
     /// # Errors
@@ -79,17 +79,17 @@ impl Language {
     }
 
     /// What suits a program of it.
-    pub fn limits(self) -> Limits {
-        let code = Limits::of(Profile::Code);
+    pub fn limits(self) -> JailLimits {
+        let code = JailLimits::of(Profile::Code);
         match self {
-            Self::JavaScript => Limits { memory_bytes: 1 << 30, ..code },
+            Self::JavaScript => JailLimits { memory_bytes: 1 << 30, ..code },
             Self::Python | Self::Rust | Self::Go | Self::Bash => code,
         }
     }
 
     /// What suits its compiler.
-    fn compiler_limits() -> Limits {
-        Limits {
+    fn compiler_limits() -> JailLimits {
+        JailLimits {
             wall: Duration::from_secs(120),
             cpu: Duration::from_secs(240),
             memory_bytes: 2 << 30,
@@ -109,7 +109,7 @@ const COMPILED: &str = "program";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// What it is written in.
-    pub language: Language,
+    pub language: ProgramLanguage,
     /// The code.
     pub source: String,
     /// Its arguments.
@@ -119,12 +119,12 @@ pub struct Program {
     /// Other files beside it.
     pub files: Vec<(String, Vec<u8>)>,
     /// How much it may use, when it runs. Compilers have limits of their own.
-    pub limits: Limits,
+    pub limits: JailLimits,
 }
 
 impl Program {
     /// Code alone, with the limits that suit it.
-    pub fn new(language: Language, source: impl Into<String>) -> Self {
+    pub fn new(language: ProgramLanguage, source: impl Into<String>) -> Self {
         Self {
             language,
             source: source.into(),
@@ -140,9 +140,9 @@ impl Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Execution {
     /// The compiler did not take it. Nothing of it ran.
-    NotCompiled(Report),
+    NotCompiled(JobReport),
     /// It ran, well or not.
-    Ran(Report),
+    Ran(JobReport),
 }
 
 /// Where a tool chain is, as a job sees it.
@@ -162,7 +162,7 @@ impl ToolChain {
     }
 
     /// Lends it to another job, as to a project's own command: to be read, and first in its `PATH`.
-    pub fn lend(&self, job: &mut Job) {
+    pub fn lend(&self, job: &mut JailJob) {
         job.readable.extend(
             self.readable.iter().filter(|readable| !job.readable.contains(readable)).cloned().collect::<Vec<_>>(),
         );
@@ -174,13 +174,13 @@ impl ToolChain {
         }
     }
 
-    fn job<S: Into<String>>(&self, arguments: impl IntoIterator<Item = S>, limits: Limits) -> Job {
+    fn job<S: Into<String>>(&self, arguments: impl IntoIterator<Item = S>, limits: JailLimits) -> JailJob {
         let command = std::iter::once(self.program.clone()).chain(arguments.into_iter().map(Into::into));
-        Job {
+        JailJob {
             readable: self.readable.clone(),
             environment: self.environment.clone(),
             limits,
-            ..Job::new(Profile::Code, command)
+            ..JailJob::new(Profile::Code, command)
         }
     }
 }
@@ -196,22 +196,25 @@ impl Jail {
         let mut files = program.files.clone();
         files.push((file.to_owned(), program.source.clone().into_bytes()));
         let compiler: &[&str] = match program.language {
-            Language::Python | Language::JavaScript | Language::Bash => {
+            ProgramLanguage::Python | ProgramLanguage::JavaScript | ProgramLanguage::Bash => {
                 let arguments = std::iter::once(file.to_owned()).chain(program.arguments);
-                let job = Job { files, stdin: program.stdin, ..chain.job(arguments, program.limits) };
+                let job = JailJob { files, stdin: program.stdin, ..chain.job(arguments, program.limits) };
                 return Ok(Execution::Ran(self.run(job).await?));
             }
-            Language::Rust => &["--edition", "2024", "-C", "opt-level=1", "-o", COMPILED, file],
+            ProgramLanguage::Rust => &["--edition", "2024", "-C", "opt-level=1", "-o", COMPILED, file],
             // Go compiles the files that it is told of.
-            Language::Go => &["build", "-o", COMPILED, file],
+            ProgramLanguage::Go => &["build", "-o", COMPILED, file],
         };
         let beside = program.files.iter().map(|(name, _)| name.as_str());
-        let beside = beside.filter(|name| program.language == Language::Go && name.ends_with(".go"));
+        let beside = beside.filter(|name| program.language == ProgramLanguage::Go && name.ends_with(".go"));
         let compiler: Vec<&str> = compiler.iter().copied().chain(beside).collect();
-        let compiling =
-            Job { files, keep: vec![COMPILED.to_owned()], ..chain.job(compiler, Language::compiler_limits()) };
+        let compiling = JailJob {
+            files,
+            keep: vec![COMPILED.to_owned()],
+            ..chain.job(compiler, ProgramLanguage::compiler_limits())
+        };
         let mut report = self.run(compiling).await?;
-        let Some(compiled) = report.kept.remove(COMPILED).filter(|_| report.end == End::Exited(0)) else {
+        let Some(compiled) = report.kept.remove(COMPILED).filter(|_| report.end == JobEnd::Exited(0)) else {
             return Ok(Execution::NotCompiled(report));
         };
         if compiled.len() >= COMPILED_BYTES_MAX {
@@ -222,7 +225,8 @@ impl Jail {
             ["sh".to_owned(), "-c".to_owned(), starter, COMPILED.to_owned()].into_iter().chain(program.arguments);
         let mut files = program.files;
         files.push((COMPILED.to_owned(), compiled));
-        let job = Job { files, stdin: program.stdin, limits: program.limits, ..Job::new(Profile::Code, command) };
+        let job =
+            JailJob { files, stdin: program.stdin, limits: program.limits, ..JailJob::new(Profile::Code, command) };
         Ok(Execution::Ran(self.run(job).await?))
     }
 
@@ -230,7 +234,7 @@ impl Jail {
     ///
     /// # Errors
     /// [`JailError::Missing`] if there is none, which says how to get one.
-    pub async fn tool_chain(&self, language: Language) -> Result<ToolChain, JailError> {
+    pub async fn tool_chain(&self, language: ProgramLanguage) -> Result<ToolChain, JailError> {
         let mut known = self.walls.languages.lock().await;
         if let Some(chain) = known.get(&language) {
             return Ok(chain.clone());
@@ -250,16 +254,16 @@ impl Jail {
         Err(JailError::Missing(format!("{}{tried}", language.how_to_get())))
     }
 
-    async fn try_out(&self, language: Language, found: ToolChain) -> Result<ToolChain, JailError> {
-        let asking = if language == Language::Go { "version" } else { "--version" };
-        let report = self.run(found.job([asking], Language::compiler_limits())).await?;
-        if report.end != End::Exited(0) {
+    async fn try_out(&self, language: ProgramLanguage, found: ToolChain) -> Result<ToolChain, JailError> {
+        let asking = if language == ProgramLanguage::Go { "version" } else { "--version" };
+        let report = self.run(found.job([asking], ProgramLanguage::compiler_limits())).await?;
+        if report.end != JobEnd::Exited(0) {
             let said = String::from_utf8_lossy(&report.stderr).trim().chars().take(200).collect::<String>();
             return Err(JailError::Missing(format!("{} {asking} ended with {:?}: {said}", found.program, report.end)));
         }
-        if language == Language::Rust {
-            let linker = self.run(Job::new(Profile::Code, ["cc", "--version"])).await?;
-            if linker.end != End::Exited(0) {
+        if language == ProgramLanguage::Rust {
+            let linker = self.run(JailJob::new(Profile::Code, ["cc", "--version"])).await?;
+            if linker.end != JobEnd::Exited(0) {
                 return Err(JailError::Missing("cc, the linker, does not run".to_owned()));
             }
         }
@@ -282,13 +286,13 @@ fn search_path() -> Vec<PathBuf> {
 }
 
 /// Tool chains that may be one, each as it would be in the jail.
-async fn candidates(language: Language, search: &[PathBuf]) -> Vec<ToolChain> {
+async fn candidates(language: ProgramLanguage, search: &[PathBuf]) -> Vec<ToolChain> {
     let name = match language {
-        Language::Python => "python3",
-        Language::JavaScript => "node",
-        Language::Rust => "rustc",
-        Language::Go => "go",
-        Language::Bash => "bash",
+        ProgramLanguage::Python => "python3",
+        ProgramLanguage::JavaScript => "node",
+        ProgramLanguage::Rust => "rustc",
+        ProgramLanguage::Go => "go",
+        ProgramLanguage::Bash => "bash",
     };
     let mut found = Vec::<ToolChain>::new();
     for program in search.iter().map(|folder| folder.join(name)).filter(|program| program.is_file()) {
@@ -303,9 +307,9 @@ async fn candidates(language: Language, search: &[PathBuf]) -> Vec<ToolChain> {
 
 /// The whole tool chain that a program belongs to. Programs in `PATH` are often only signposts to
 /// it.
-async fn at_home(language: Language, name: &str, program: &Path) -> Option<ToolChain> {
+async fn at_home(language: ProgramLanguage, name: &str, program: &Path) -> Option<ToolChain> {
     let mut environment = BTreeMap::new();
-    if language == Language::Go {
+    if language == ProgramLanguage::Go {
         for (variable, value) in [
             ("GOCACHE", "/tmp/go-cache"),
             ("GOPATH", "/tmp/go"),
@@ -319,16 +323,16 @@ async fn at_home(language: Language, name: &str, program: &Path) -> Option<ToolC
     let system = |program: &Path| program.starts_with("/usr") || program.starts_with("/bin");
     // Rust in the system's folders can be a signpost to a rustup home too.
     let real = std::fs::canonicalize(program).ok()?;
-    if system(program) && system(&real) && language != Language::Rust {
+    if system(program) && system(&real) && language != ProgramLanguage::Rust {
         let program = program.to_str()?.to_owned();
         return Some(ToolChain { version: String::new(), program, readable: Vec::new(), environment });
     }
     let home = match language {
-        Language::Python => ask(program, &["-c", "import sys; print(sys.base_prefix)"]).await?,
-        Language::Rust => ask(program, &["--print", "sysroot"]).await?,
-        Language::Go => ask(program, &["env", "GOROOT"]).await?,
-        Language::JavaScript => real.parent()?.parent()?.to_owned(),
-        Language::Bash => return None,
+        ProgramLanguage::Python => ask(program, &["-c", "import sys; print(sys.base_prefix)"]).await?,
+        ProgramLanguage::Rust => ask(program, &["--print", "sysroot"]).await?,
+        ProgramLanguage::Go => ask(program, &["env", "GOROOT"]).await?,
+        ProgramLanguage::JavaScript => real.parent()?.parent()?.to_owned(),
+        ProgramLanguage::Bash => return None,
     };
     if !home.join("bin").join(name).is_file() {
         return None;
@@ -341,8 +345,9 @@ async fn at_home(language: Language, name: &str, program: &Path) -> Option<ToolC
     // Python may look for its library where it was built to be, and would take the system's, of
     // another version, for its own.
     let same = Readable { host: home.clone(), inside: home.clone() };
-    let inside = if language == Language::Python && check::readable(&same).is_ok() { home.clone() } else { elsewhere };
-    if language == Language::Python {
+    let inside =
+        if language == ProgramLanguage::Python && check::readable(&same).is_ok() { home.clone() } else { elsewhere };
+    if language == ProgramLanguage::Python {
         environment.insert("PYTHONHOME".to_owned(), inside.to_str()?.to_owned());
     }
     let program = inside.join("bin").join(name).to_str()?.to_owned();

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Driver, Helper, Inmate, Jail, JailError, Job, Language, Report};
+use super::{Driver, Helper, Inmate, Jail, JailError, JailJob, JobReport, ProgramLanguage};
 #[cfg(target_os = "linux")]
-use super::{End, Profile, cgroup::Groups, run, wire::Facts};
+use super::{JobEnd, Profile, cgroup::Groups, run, wire::Facts};
 
 /// What holds the jobs of a jail.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Walls {
     #[cfg(target_os = "linux")]
     facts: Facts,
     /// What was found out about tool chains, once.
-    pub(super) languages: tokio::sync::Mutex<BTreeMap<Language, super::ToolChain>>,
+    pub(super) languages: tokio::sync::Mutex<BTreeMap<ProgramLanguage, super::ToolChain>>,
 }
 
 impl Walls {
@@ -43,17 +43,17 @@ impl Walls {
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) async fn run(&self, _: Job) -> Result<Report, JailError> {
+    pub(super) async fn run(&self, _: JailJob) -> Result<JobReport, JailError> {
         Err(JailError::NoJail(self.why.clone()))
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) async fn start(&self, _: Job) -> Result<Inmate, JailError> {
+    pub(super) async fn start(&self, _: JailJob) -> Result<Inmate, JailError> {
         Err(JailError::NoJail(self.why.clone()))
     }
 
     #[cfg(target_os = "linux")]
-    pub(super) async fn start(&self, job: Job) -> Result<Inmate, JailError> {
+    pub(super) async fn start(&self, job: JailJob) -> Result<Inmate, JailError> {
         match &self.helper {
             Some(helper) => run::start(helper, self.driver, &self.groups, job).await,
             None => Err(JailError::NoJail(self.why.clone())),
@@ -65,9 +65,9 @@ impl Walls {
         let groups = Groups::find();
         let mut reasons = Vec::new();
         for driver in drivers.iter().copied().filter(|driver| *driver != Driver::Refuse) {
-            let harmless = Job::new(Profile::Code, ["true"]);
+            let harmless = JailJob::new(Profile::Code, ["true"]);
             match run::run(&helper, driver, &groups, harmless).await {
-                Ok((Report { end: End::Exited(0), .. }, facts)) => {
+                Ok((JobReport { end: JobEnd::Exited(0), .. }, facts)) => {
                     let languages = tokio::sync::Mutex::default();
                     return Self { helper: Some(helper), driver, why: String::new(), groups, facts, languages };
                 }
@@ -84,7 +84,7 @@ impl Walls {
     }
 
     #[cfg(target_os = "linux")]
-    pub(super) async fn run(&self, job: Job) -> Result<Report, JailError> {
+    pub(super) async fn run(&self, job: JailJob) -> Result<JobReport, JailError> {
         match &self.helper {
             Some(helper) => run::run(helper, self.driver, &self.groups, job).await.map(|(report, _)| report),
             None => Err(JailError::NoJail(self.why.clone())),
@@ -157,7 +157,7 @@ pub struct Feature {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LanguageFound {
     /// Which.
-    pub language: Language,
+    pub language: ProgramLanguage,
     /// What its tool chain calls itself, or how to get one.
     pub version: Result<String, String>,
 }
@@ -169,7 +169,7 @@ pub(super) async fn describe(jail: &Jail) -> Description {
         return Description { driver, refusal, features: Vec::new(), languages: Vec::new() };
     }
     let mut languages = Vec::new();
-    for language in Language::ALL.iter().copied() {
+    for language in ProgramLanguage::ALL.iter().copied() {
         let found = jail.tool_chain(language).await;
         let version = found.map(|chain| chain.version).map_err(|error| error.to_string());
         languages.push(LanguageFound { language, version });

@@ -20,15 +20,15 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    Driver, Helper, Inmate, JailError, Job, Limit, PATH, Profile, Report,
+    Driver, Helper, Inmate, JailError, JailJob, JobReport, Limit, PATH, Profile,
     cgroup::{Group, Groups},
     check,
-    folder::{self, Way},
+    folder::{self, FolderAccess},
     judge,
     output::Output,
     talk::{self, Talk},
     user,
-    wire::{Entry, Facts, Spec, Watch},
+    wire::{Facts, JailEntry, Spec, WatchedLimits},
 };
 
 /// Building a jail takes milliseconds, and minutes only on a machine that is out of breath. The
@@ -41,15 +41,15 @@ pub(super) async fn run(
     helper: &Helper,
     driver: Driver,
     groups: &Groups,
-    job: Job,
-) -> Result<(Report, Facts), JailError> {
+    job: JailJob,
+) -> Result<(JobReport, Facts), JailError> {
     let (begun, stdout, facts) = begin(helper, driver, groups, job, None).await?;
     let out = Output::new(stdout, begun.job.limits.output_bytes);
     Ok((begun.finish(out, std::future::pending()).await?, facts))
 }
 
 /// Begins a job that is talked to, and leaves it to a watch of its own.
-pub(super) async fn start(helper: &Helper, driver: Driver, groups: &Groups, job: Job) -> Result<Inmate, JailError> {
+pub(super) async fn start(helper: &Helper, driver: Driver, groups: &Groups, job: JailJob) -> Result<Inmate, JailError> {
     let (stdin, theirs) = pipe::pipe().map_err(talk::broken)?;
     let theirs = theirs.into_blocking_fd().map_err(talk::broken)?;
     let (begun, stdout, _) = begin(helper, driver, groups, job, Some(theirs)).await?;
@@ -70,7 +70,7 @@ pub(super) async fn start(helper: &Helper, driver: Driver, groups: &Groups, job:
 /// A job that runs.
 #[derive(Debug)]
 struct Begun {
-    job: Job,
+    job: JailJob,
     /// Where what changes in its folder is brought back to.
     brought_back: Option<PathBuf>,
     group: Group,
@@ -82,7 +82,7 @@ async fn begin(
     helper: &Helper,
     driver: Driver,
     groups: &Groups,
-    job: Job,
+    job: JailJob,
     input: Option<OwnedFd>,
 ) -> Result<(Begun, ChildStdout, Facts), JailError> {
     let way = job.folder.as_ref().map(|path| folder::way(path, user::caller())).transpose()?;
@@ -110,7 +110,7 @@ impl Begun {
         self,
         mut out: Output<impl AsyncRead + Unpin>,
         told: impl Future<Output = ()>,
-    ) -> Result<Report, JailError> {
+    ) -> Result<JobReport, JailError> {
         let Self { job, brought_back, group, mut talk, mut err } = self;
         let started = Instant::now();
         let (stopped, ended) = {
@@ -152,7 +152,7 @@ impl Begun {
         let end = judge::judge(ended.as_ref(), &reached, stopped.or((out.over || err.over).then_some(Limit::Output)))?;
         let counted = ended.as_ref().map(|ended| Duration::from_micros(ended.cpu_us)).unwrap_or_default();
         let largest = ended.as_ref().map(|ended| ended.peak_bytes).filter(|bytes| *bytes > 0);
-        Ok(Report {
+        Ok(JobReport {
             end,
             reached,
             stdout: out.kept,
@@ -189,16 +189,16 @@ fn launch(helper: &Helper) -> Result<(UnixStream, Child, u32), JailError> {
 
 /// What is put into the folder. The content of a folder that is copied comes first, and what the
 /// job brings may not be in it.
-async fn entries(job: &Job, way: Option<&Way>) -> Result<Vec<Entry>, JailError> {
+async fn entries(job: &JailJob, way: Option<&FolderAccess>) -> Result<Vec<JailEntry>, JailError> {
     let mut entries = match (way, job.folder.clone()) {
-        (Some(Way::Copied), Some(path)) => {
+        (Some(FolderAccess::Copied), Some(path)) => {
             let bytes_max = job.limits.disk_bytes.min(job.limits.memory_bytes - check::MEMORY_BYTES_MIN);
             blocking(move || folder::list(&path, bytes_max)).await?
         }
         _ => Vec::new(),
     };
     let brought = job.files.iter();
-    entries.extend(brought.map(|(path, content)| Entry::File {
+    entries.extend(brought.map(|(path, content)| JailEntry::File {
         path: path.clone(),
         executable: false,
         bytes: content.len() as u64,
@@ -215,9 +215,9 @@ async fn blocking<T: Send + 'static>(
 
 fn spec(
     driver: Driver,
-    job: &Job,
-    way: Option<&Way>,
-    files: Vec<Entry>,
+    job: &JailJob,
+    way: Option<&FolderAccess>,
+    files: Vec<JailEntry>,
     groups: &Groups,
     pid: u32,
 ) -> Result<Spec, JailError> {
@@ -244,16 +244,16 @@ fn spec(
         processes: job.limits.processes,
         disk_bytes: job.limits.disk_bytes,
         open_files: job.limits.open_files,
-        watch: Watch {
+        watch: WatchedLimits {
             cpu: !groups.counts_cpu(),
             memory: !groups.counts_memory(),
             processes: !groups.counts_processes(),
         },
         readable: job.readable.clone(),
-        mounted: job.folder.clone().filter(|_| matches!(way, Some(Way::Mounted { .. }))),
+        mounted: job.folder.clone().filter(|_| matches!(way, Some(FolderAccess::Mounted { .. }))),
         // A copy has to be filled, and is nobody's.
-        read_only: job.folder_is_read_only && matches!(way, Some(Way::Mounted { .. })),
-        copied: matches!(way, Some(Way::Copied)) && !job.folder_is_read_only,
+        read_only: job.folder_is_read_only && matches!(way, Some(FolderAccess::Mounted { .. })),
+        copied: matches!(way, Some(FolderAccess::Copied)) && !job.folder_is_read_only,
         piped: false,
         stdin_bytes: job.stdin.len() as u64,
         files,

@@ -10,8 +10,8 @@ use tokio::{
 };
 
 use super::{
-    JailError, Job, folder, pipe,
-    wire::{self, Ended, Entry, Facts, Fault, FaultKind, Message, Spec},
+    JailError, JailJob, folder, pipe,
+    wire::{self, Facts, FaultKind, JailEntry, JailFault, JailMessage, JobExit, Spec},
 };
 use crate::beneath::Folder;
 
@@ -26,7 +26,12 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    pub(super) async fn set_up(&mut self, spec: &Spec, job: &Job, input: Option<OwnedFd>) -> Result<Facts, JailError> {
+    pub(super) async fn set_up(
+        &mut self,
+        spec: &Spec,
+        job: &JailJob,
+        input: Option<OwnedFd>,
+    ) -> Result<Facts, JailError> {
         // A helper that fails stops listening, and then says why. Everything else is our own
         // failure, and nobody would answer.
         let told = self.tell(spec, job, input).await;
@@ -36,7 +41,7 @@ impl Talk {
             return told.map(|()| Facts::default()).map_err(broken);
         }
         match self.hear().await {
-            Ok(Message::Ready(facts)) => {
+            Ok(JailMessage::Ready(facts)) => {
                 told.map_err(broken)?;
                 // If it is dead, nobody would tell init when we die.
                 if matches!(self.child.try_wait(), Ok(None)) {
@@ -46,8 +51,8 @@ impl Talk {
                     Err(JailError::Failed("the helper is dead".to_owned()))
                 }
             }
-            Ok(Message::Failed(fault)) => Err(fault.into()),
-            Ok(Message::Ended(_)) => Err(JailError::Failed("it ended before it began".to_owned())),
+            Ok(JailMessage::Failed(fault)) => Err(fault.into()),
+            Ok(JailMessage::Ended(_)) => Err(JailError::Failed("it ended before it began".to_owned())),
             Err(error) => Err(self.silence(&error).await),
         }
     }
@@ -61,7 +66,7 @@ impl Talk {
         }
     }
 
-    async fn tell(&mut self, spec: &Spec, job: &Job, input: Option<OwnedFd>) -> io::Result<()> {
+    async fn tell(&mut self, spec: &Spec, job: &JailJob, input: Option<OwnedFd>) -> io::Result<()> {
         let frame = wire::frame(spec)?;
         // Once for `start`, once for `init`.
         self.control.write_all(&frame).await?;
@@ -75,7 +80,7 @@ impl Talk {
         if let Some(source) = job.folder.as_ref().filter(|_| spec.mounted.is_none()) {
             let source = Arc::new(Folder::open(source.as_path())?);
             for entry in copied {
-                let Entry::File { path, bytes, .. } = entry.clone() else { continue };
+                let JailEntry::File { path, bytes, .. } = entry.clone() else { continue };
                 let source = Arc::clone(&source);
                 let content = tokio::task::spawn_blocking(move || folder::content(&source, &path, bytes))
                     .await
@@ -90,16 +95,16 @@ impl Talk {
     }
 
     /// How the command ended. `None` if init died without a word, as it does when memory is short.
-    pub(super) async fn ended(&mut self) -> Result<Option<Ended>, JailError> {
+    pub(super) async fn ended(&mut self) -> Result<Option<JobExit>, JailError> {
         match self.hear().await {
-            Ok(Message::Ended(ended)) => Ok(Some(*ended)),
-            Ok(Message::Failed(fault)) => Err(fault.into()),
-            Ok(Message::Ready(_)) => Err(JailError::Failed("it began twice".to_owned())),
+            Ok(JailMessage::Ended(ended)) => Ok(Some(*ended)),
+            Ok(JailMessage::Failed(fault)) => Err(fault.into()),
+            Ok(JailMessage::Ready(_)) => Err(JailError::Failed("it began twice".to_owned())),
             Err(_) => Ok(None),
         }
     }
 
-    async fn hear(&mut self) -> io::Result<Message> {
+    async fn hear(&mut self) -> io::Result<JailMessage> {
         let mut length = [0; 4];
         self.control.read_exact(&mut length).await?;
         let mut body = vec![0; wire::length_of(length)?];
@@ -133,8 +138,8 @@ pub(super) fn broken(error: io::Error) -> JailError {
     JailError::Failed(format!("the talk with the helper broke off: {error}"))
 }
 
-impl From<Fault> for JailError {
-    fn from(Fault { kind, detail }: Fault) -> Self {
+impl From<JailFault> for JailError {
+    fn from(JailFault { kind, detail }: JailFault) -> Self {
         match kind {
             FaultKind::Refused => Self::NoJail(detail),
             FaultKind::Missing => Self::Missing(detail),

@@ -1,6 +1,6 @@
 //! Whom a job runs as. Never root.
 
-use super::{JailError, folder::Way, wire::User};
+use super::{JailError, folder::FolderAccess, wire::User};
 
 /// Ids that nobody has: systems give out none in this range. One for each helper, by its process
 /// id, so that no two jobs are the same user.
@@ -16,11 +16,11 @@ pub(super) fn caller() -> u32 {
 }
 
 /// Whom a job of root runs as. Others run jobs as themselves, which is nobody inside.
-pub(super) fn become_user(way: Option<&Way>, pid: u32) -> Result<Option<User>, JailError> {
+pub(super) fn become_user(way: Option<&FolderAccess>, pid: u32) -> Result<Option<User>, JailError> {
     if caller() != 0 {
         return Ok(None);
     }
-    if let Some(Way::Mounted { owner, group }) = way {
+    if let Some(FolderAccess::Mounted { owner, group }) = way {
         return Ok(Some(User { uid: *owner, gid: *group }));
     }
     let map = std::fs::read_to_string("/proc/self/uid_map")

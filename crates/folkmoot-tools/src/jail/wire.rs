@@ -37,7 +37,7 @@ pub(super) struct Spec {
     pub disk_bytes: u64,
     pub open_files: u64,
     /// What no control group counts, so that it has to be looked at now and then.
-    pub watch: Watch,
+    pub watch: WatchedLimits,
     pub readable: Vec<Readable>,
     /// A folder that is mounted as the writable one.
     pub mounted: Option<PathBuf>,
@@ -48,7 +48,7 @@ pub(super) struct Spec {
     /// Whether the input is a pipe, which comes in place of its content.
     pub piped: bool,
     pub stdin_bytes: u64,
-    pub files: Vec<Entry>,
+    pub files: Vec<JailEntry>,
     pub keep: Vec<String>,
     pub keep_bytes: u64,
 }
@@ -60,13 +60,13 @@ pub(super) struct User {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Watch {
+pub(super) struct WatchedLimits {
     pub cpu: bool,
     pub memory: bool,
     pub processes: bool,
 }
 
-impl Watch {
+impl WatchedLimits {
     pub(super) fn anything(self) -> bool {
         self.cpu || self.memory || self.processes
     }
@@ -75,7 +75,7 @@ impl Watch {
 /// Something in the writable folder. The content of files follows the message, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Entry {
+pub(super) enum JailEntry {
     Folder { path: String },
     File { path: String, executable: bool, bytes: u64 },
     Link { path: String, target: String },
@@ -84,10 +84,10 @@ pub(super) enum Entry {
 /// What the inside says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Message {
+pub(super) enum JailMessage {
     Ready(Facts),
-    Failed(Fault),
-    Ended(Box<Ended>),
+    Failed(JailFault),
+    Ended(Box<JobExit>),
 }
 
 /// What holds besides the namespaces.
@@ -100,7 +100,7 @@ pub(super) struct Facts {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Fault {
+pub(super) struct JailFault {
     pub kind: FaultKind,
     pub detail: String,
 }
@@ -119,7 +119,7 @@ pub(super) enum FaultKind {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Ended {
+pub(super) struct JobExit {
     pub code: Option<i32>,
     pub signal: Option<i32>,
     pub cpu_us: u64,
@@ -130,7 +130,7 @@ pub(super) struct Ended {
     pub stopped: Option<Limit>,
     pub disk_full: bool,
     pub kept: Vec<(String, u64)>,
-    pub changed: Vec<Entry>,
+    pub changed: Vec<JailEntry>,
     pub removed: Vec<String>,
 }
 

@@ -7,7 +7,7 @@ use crate::child;
 
 folkmoot_core::vocabulary! {
     /// What a file can be written in, by the protocol's own names.
-    pub enum Language {
+    pub enum LspLanguage {
         /// Rust.
         Rust = "rust",
         /// Python.
@@ -23,7 +23,7 @@ folkmoot_core::vocabulary! {
     }
 }
 
-impl Language {
+impl LspLanguage {
     /// The language of a file, by its name.
     pub fn of(file: &Path) -> Option<Self> {
         match file.extension()?.to_str()? {
@@ -38,19 +38,19 @@ impl Language {
     }
 
     /// The servers that know it, the best first.
-    pub fn servers(self) -> &'static [Known] {
+    pub fn servers(self) -> &'static [LspCommand] {
         match self {
-            Self::Rust => &[Known { command: &["rust-analyzer"], needs: &[] }],
+            Self::Rust => &[LspCommand { command: &["rust-analyzer"], needs: &[] }],
             Self::Python => &[
-                Known { command: &["basedpyright-langserver", "--stdio"], needs: &[] },
-                Known { command: &["pyright-langserver", "--stdio"], needs: &[] },
-                Known { command: &["pylsp"], needs: &["pyflakes"] },
+                LspCommand { command: &["basedpyright-langserver", "--stdio"], needs: &[] },
+                LspCommand { command: &["pyright-langserver", "--stdio"], needs: &[] },
+                LspCommand { command: &["pylsp"], needs: &["pyflakes"] },
             ],
             Self::TypeScript | Self::JavaScript => {
-                &[Known { command: &["typescript-language-server", "--stdio"], needs: &[] }]
+                &[LspCommand { command: &["typescript-language-server", "--stdio"], needs: &[] }]
             }
-            Self::Go => &[Known { command: &["gopls", "serve"], needs: &[] }],
-            Self::Shell => &[Known { command: &["bash-language-server", "start"], needs: &["shellcheck"] }],
+            Self::Go => &[LspCommand { command: &["gopls", "serve"], needs: &[] }],
+            Self::Shell => &[LspCommand { command: &["bash-language-server", "start"], needs: &["shellcheck"] }],
         }
     }
 
@@ -61,12 +61,12 @@ impl Language {
     pub fn installed(self) -> Result<Vec<Vec<String>>, LspError> {
         let is_there = |program: &str| child::find(program, &BTreeMap::new()).is_some();
         let is_installed =
-            |known: &&Known| is_there(known.command[0]) && known.needs.iter().all(|program| is_there(program));
+            |known: &&LspCommand| is_there(known.command[0]) && known.needs.iter().all(|program| is_there(program));
         let installed = self.servers().iter().filter(is_installed);
         let installed: Vec<Vec<String>> =
             installed.map(|known| known.command.iter().map(|part| (*part).to_owned()).collect()).collect();
         if installed.is_empty() {
-            let names: Vec<String> = self.servers().iter().map(Known::names).collect();
+            let names: Vec<String> = self.servers().iter().map(LspCommand::names).collect();
             let names = names.join(", or ");
             return Err(LspError::Missing(format!("there is no language server for {self}: install {names}")));
         }
@@ -76,14 +76,14 @@ impl Language {
 
 /// A server that we know how to start.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct LspCommand {
     /// The program and its arguments.
     pub command: &'static [&'static str],
     /// Programs without which it finds nothing wrong with any file, and does not say so.
     pub needs: &'static [&'static str],
 }
 
-impl Known {
+impl LspCommand {
     fn names(&self) -> String {
         [&self.command[..1], self.needs].concat().join(" with ")
     }

@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use tokio::{io::AsyncWrite, process::ChildStdout};
 
-use super::{Language, Lsp, LspError, Place};
+use super::{Lsp, LspError, LspLanguage, LspPlacement};
 use crate::{
-    child::{self, Child, Start},
+    child::{self, Child, ProcessSpec},
     foreign,
-    jail::{self, End, FOLDER, Inmate, Jail, JailError, Job, Limits, Profile},
+    jail::{self, FOLDER, Inmate, Jail, JailError, JailJob, JailLimits, JobEnd, Profile},
     program,
     project::tools,
 };
@@ -20,30 +20,30 @@ const LOG_BYTES_MAX: usize = 16 << 20;
 
 /// A server that runs.
 #[derive(Debug)]
-pub(super) enum Server {
+pub(super) enum LspProcess {
     Inside(Inmate),
     Outside(Child),
 }
 
 pub(super) type Input = Box<dyn AsyncWrite + Send + Sync + Unpin>;
 
-impl Server {
+impl LspProcess {
     /// The one place where a language server is started.
     pub(super) async fn start(
         lsp: &Lsp,
         command: &[String],
-        language: Language,
+        language: LspLanguage,
         root: &Path,
     ) -> Result<Self, LspError> {
         match &lsp.place {
-            Place::Jail(jail) => {
+            LspPlacement::Jail(jail) => {
                 let mut job = lend(jail, command, language).await?;
                 job.folder = Some(root.to_owned());
                 job.limits.wall = lsp.total + WALL_MARGIN;
                 Ok(Self::Inside(jail.start(job).await?))
             }
-            Place::OutsideTheJail => {
-                let start = Start { command, environment: &environment(), folder: root };
+            LspPlacement::OutsideTheJail => {
+                let start = ProcessSpec { command, environment: &environment(), folder: root };
                 child::start(&start).map(Self::Outside).map_err(LspError::Missing)
             }
         }
@@ -80,9 +80,9 @@ impl Server {
                 Ok(report) => {
                     let said = String::from_utf8_lossy(&report.stderr).into_owned();
                     match report.end {
-                        End::Limited(jail::Limit::Wall) | End::Exited(_) => said,
-                        End::Limited(limit) => format!("{said}\nit reached its limit of {limit}"),
-                        End::Signalled(signal) => format!("{said}\nsignal {signal}"),
+                        JobEnd::Limited(jail::Limit::Wall) | JobEnd::Exited(_) => said,
+                        JobEnd::Limited(limit) => format!("{said}\nit reached its limit of {limit}"),
+                        JobEnd::Signalled(signal) => format!("{said}\nsignal {signal}"),
                     }
                 }
                 Err(error) => error.to_string(),
@@ -93,19 +93,19 @@ impl Server {
 }
 
 /// The job that is the server, with all that it needs lent to it, but for the project.
-pub(super) async fn lend(jail: &Jail, command: &[String], language: Language) -> Result<Job, LspError> {
+pub(super) async fn lend(jail: &Jail, command: &[String], language: LspLanguage) -> Result<JailJob, LspError> {
     let Some((server, arguments)) = command.split_first() else {
         return Err(LspError::Missing("the command is empty: name a program".to_owned()));
     };
-    let mut job = Job::new(Profile::Project, ["true"]);
+    let mut job = JailJob::new(Profile::Project, ["true"]);
     // What the project is built with, for servers that ask a compiler. Those that do not can do
     // without.
     let tool_chain = match language {
-        Language::Rust => jail::Language::Rust,
-        Language::Python => jail::Language::Python,
-        Language::TypeScript | Language::JavaScript => jail::Language::JavaScript,
-        Language::Go => jail::Language::Go,
-        Language::Shell => jail::Language::Bash,
+        LspLanguage::Rust => jail::ProgramLanguage::Rust,
+        LspLanguage::Python => jail::ProgramLanguage::Python,
+        LspLanguage::TypeScript | LspLanguage::JavaScript => jail::ProgramLanguage::JavaScript,
+        LspLanguage::Go => jail::ProgramLanguage::Go,
+        LspLanguage::Shell => jail::ProgramLanguage::Bash,
     };
     match tools::lend(jail, tool_chain, &mut job).await {
         Ok(()) | Err(JailError::Missing(_)) => {}
@@ -122,7 +122,7 @@ pub(super) async fn lend(jail: &Jail, command: &[String], language: Language) ->
     // The project is only to be read.
     job.environment.insert("CARGO_TARGET_DIR".to_owned(), "/tmp/target".to_owned());
     job.folder_is_read_only = true;
-    job.limits = Limits { output_bytes: LOG_BYTES_MAX, ..Limits::of(Profile::Project) };
+    job.limits = JailLimits { output_bytes: LOG_BYTES_MAX, ..JailLimits::of(Profile::Project) };
     Ok(job)
 }
 

@@ -11,29 +11,29 @@ use tokio::{
 };
 
 use super::{
-    Diagnosis, Diagnostic, Lsp, LspError, Place, Question, Severity, frame,
-    server::{Input, Server},
+    Diagnosis, Diagnostic, DiagnosticSeverity, Lsp, LspError, LspPlacement, LspRequest, frame,
+    server::{Input, LspProcess},
 };
 use crate::foreign;
 
 /// How long a server gets to end by itself.
-const END_PATIENCE: Duration = Duration::from_millis(500);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// How many messages it may send in one conversation.
 const MESSAGES_MAX: usize = 20_000;
 /// "Ask again": the server was interrupted by itself.
 const ASK_AGAIN: [i64; 2] = [-32801, -32802];
 
 /// Starts a server, asks it about the file, and ends it.
-pub(super) async fn ask(lsp: &Lsp, question: &Question<'_>, root: &Path, file: &Path) -> Result<Diagnosis, LspError> {
+pub(super) async fn ask(lsp: &Lsp, question: &LspRequest<'_>, root: &Path, file: &Path) -> Result<Diagnosis, LspError> {
     let until = Instant::now() + lsp.total;
-    let starting = Server::start(lsp, question.server, question.language, root);
+    let starting = LspProcess::start(lsp, question.server, question.language, root);
     let mut server = timeout_at(until, starting).await.map_err(|_| late(lsp))??;
     let Some((stdin, stdout)) = server.pipes() else {
         return Err(LspError::Missing("the language server has no standard input or output".to_owned()));
     };
     let jailed = server.is_jailed();
     let there = server.root(root);
-    let mut session = Session {
+    let mut session = LspSession {
         lsp,
         stdin,
         stdout: BufReader::new(stdout),
@@ -51,11 +51,11 @@ pub(super) async fn ask(lsp: &Lsp, question: &Question<'_>, root: &Path, file: &
     };
     let found = session.converse(question).await;
     if found.is_ok() {
-        let _ = timeout(END_PATIENCE, session.farewell()).await;
+        let _ = timeout(EXIT_TIMEOUT, session.farewell()).await;
     }
     drop(session);
     let patience = match &found {
-        Ok(_) | Err(LspError::Ended { .. }) => END_PATIENCE,
+        Ok(_) | Err(LspError::Ended { .. }) => EXIT_TIMEOUT,
         Err(_) => Duration::ZERO,
     };
     let complaint = server.end(patience).await;
@@ -67,14 +67,14 @@ pub(super) async fn ask(lsp: &Lsp, question: &Question<'_>, root: &Path, file: &
 }
 
 fn late(lsp: &Lsp) -> LspError {
-    LspError::TimedOut { after: lsp.total, jailed: matches!(lsp.place, Place::Jail(_)) }
+    LspError::TimedOut { after: lsp.total, jailed: matches!(lsp.place, LspPlacement::Jail(_)) }
 }
 
 pub(super) fn ended() -> LspError {
     LspError::Ended { complaint: String::new(), jailed: false }
 }
 
-struct Session<'a> {
+struct LspSession<'a> {
     lsp: &'a Lsp,
     stdin: Input,
     stdout: BufReader<ChildStdout>,
@@ -87,9 +87,9 @@ struct Session<'a> {
     /// Progress that the server has begun and not ended.
     at_work: BTreeSet<String>,
     /// What it sent about the file of its own accord, the last time.
-    sent: Option<Vec<Found>>,
+    sent: Option<Vec<RawDiagnostic>>,
     /// What it said when asked.
-    pulled: Option<Vec<Found>>,
+    pulled: Option<Vec<RawDiagnostic>>,
     encoding: Encoding,
 }
 
@@ -103,11 +103,11 @@ enum Encoding {
 
 /// A diagnostic on the wire.
 #[derive(Debug, Deserialize)]
-struct Found {
+struct RawDiagnostic {
     range: Range,
     severity: Option<i64>,
     #[serde(default)]
-    message: Text,
+    message: DiagnosticText,
     source: Option<String>,
 }
 
@@ -125,12 +125,12 @@ struct Position {
 /// A message is a string, or since 3.18 a string that says what it is.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Text {
+enum DiagnosticText {
     Plain(String),
     Marked { value: String },
 }
 
-impl Default for Text {
+impl Default for DiagnosticText {
     fn default() -> Self {
         Self::Plain(String::new())
     }
@@ -141,8 +141,8 @@ const INITIALIZE: i64 = 1;
 const PULL: i64 = 2;
 const SHUTDOWN: i64 = 3;
 
-impl Session<'_> {
-    async fn converse(&mut self, question: &Question<'_>) -> Result<Diagnosis, LspError> {
+impl LspSession<'_> {
+    async fn converse(&mut self, question: &LspRequest<'_>) -> Result<Diagnosis, LspError> {
         self.send(json!({ "id": INITIALIZE, "method": "initialize", "params": self.introduction() })).await?;
         let capabilities = self.reply(INITIALIZE).await?["capabilities"].take();
         self.encoding = match capabilities["positionEncoding"].as_str() {
@@ -255,9 +255,10 @@ impl Session<'_> {
         Ok(true)
     }
 
-    fn found(&self, items: &Value) -> Result<Vec<Found>, LspError> {
+    fn found(&self, items: &Value) -> Result<Vec<RawDiagnostic>, LspError> {
         let items = items.as_array().map(Vec::as_slice).unwrap_or_default();
-        let found = items.iter().take(self.lsp.diagnostics_max + 1).map(Found::deserialize).collect::<Result<_, _>>();
+        let found =
+            items.iter().take(self.lsp.diagnostics_max + 1).map(RawDiagnostic::deserialize).collect::<Result<_, _>>();
         found.map_err(|error| LspError::Malformed(format!("a diagnostic that cannot be read: {error}")))
     }
 
@@ -332,22 +333,22 @@ impl Session<'_> {
         }
     }
 
-    fn diagnostic(&self, found: &Found) -> Diagnostic {
+    fn diagnostic(&self, found: &RawDiagnostic) -> Diagnostic {
         let Position { line, character } = found.range.start;
         let text = self.text.lines().nth(line as usize).unwrap_or_default();
         let message = match &found.message {
-            Text::Plain(message) | Text::Marked { value: message } => message,
+            DiagnosticText::Plain(message) | DiagnosticText::Marked { value: message } => message,
         };
         Diagnostic {
             line: line.saturating_add(1),
             column: column(text, character, self.encoding),
             severity: match found.severity {
-                Some(2) => Severity::Warning,
-                Some(3) => Severity::Information,
-                Some(4) => Severity::Hint,
+                Some(2) => DiagnosticSeverity::Warning,
+                Some(3) => DiagnosticSeverity::Information,
+                Some(4) => DiagnosticSeverity::Hint,
                 // Left out it is for the client to interpret: as an error, so that none is
                 // overlooked.
-                _ => Severity::Error,
+                _ => DiagnosticSeverity::Error,
             },
             message: foreign::text(message.trim(), 2000),
             source: foreign::text(found.source.as_deref().unwrap_or_default(), 80),

@@ -43,9 +43,9 @@ fn a_file_is_in_the_folder_or_is_not_asked_about() {
 
 #[test]
 fn a_language_is_known_by_the_name_of_the_file() {
-    assert_eq!(Language::of(Path::new("src/main.rs")), Some(Language::Rust));
-    assert_eq!(Language::of(Path::new("a.b.tsx")), Some(Language::TypeScript));
-    assert_eq!(Language::of(Path::new("Makefile")), None);
+    assert_eq!(LspLanguage::of(Path::new("src/main.rs")), Some(LspLanguage::Rust));
+    assert_eq!(LspLanguage::of(Path::new("a.b.tsx")), Some(LspLanguage::TypeScript));
+    assert_eq!(LspLanguage::of(Path::new("Makefile")), None);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Language, Lsp, LspError, Question, within};
+use super::{Lsp, LspError, LspLanguage, LspRequest, within};
 use crate::tool::{Tool, ToolError, ToolErrorCode, parsed};
 
 /// Asks the language server about a file of a project.
@@ -37,8 +37,8 @@ impl DiagnosticsTool {
     async fn run(&self, arguments: Value) -> Result<Value, ToolError> {
         let Arguments { path, text } = parsed(arguments)?;
         let path = Path::new(&path);
-        let language = Language::of(path).ok_or_else(|| {
-            let known = Language::WORDS.join(", ");
+        let language = LspLanguage::of(path).ok_or_else(|| {
+            let known = LspLanguage::WORDS.join(", ");
             ToolError::new(
                 ToolErrorCode::InvalidArguments,
                 format!("its name tells no language that is known here: {known}"),
@@ -49,7 +49,7 @@ impl DiagnosticsTool {
             None => self.read(path).await?,
         };
         let server = self.lsp.server(language).await.map_err(told)?;
-        let question = Question { server: &server, root: &self.root, file: path, language, text: &text };
+        let question = LspRequest { server: &server, root: &self.root, file: path, language, text: &text };
         let diagnosis = self.lsp.diagnostics(&question).await.map_err(told)?;
         serde_json::to_value(diagnosis).map_err(|error| ToolError::failed(error.to_string()))
     }

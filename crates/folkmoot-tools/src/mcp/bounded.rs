@@ -17,7 +17,7 @@ const MESSAGES_MAX: usize = 10_000;
 
 /// Counts what is read, and closes when it is too much.
 #[derive(Debug)]
-pub(super) struct Bounded<R> {
+pub(super) struct BoundedReader<R> {
     inner: R,
     meter: Arc<Meter>,
 }
@@ -27,11 +27,11 @@ pub(super) struct Bounded<R> {
 pub(super) struct Meter {
     message_bytes: usize,
     flood_bytes: usize,
-    count: Mutex<Count>,
+    count: Mutex<MessageCount>,
 }
 
 #[derive(Debug, Default)]
-struct Count {
+struct MessageCount {
     line: usize,
     bytes: usize,
     lines: usize,
@@ -87,13 +87,13 @@ impl Meter {
     }
 }
 
-impl<R> Bounded<R> {
+impl<R> BoundedReader<R> {
     pub(super) fn new(inner: R, meter: Arc<Meter>) -> Self {
         Self { inner, meter }
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for BoundedReader<R> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         std::task::ready!(Pin::new(&mut self.inner).poll_read(cx, buffer))?;

@@ -22,13 +22,13 @@ use rmcp::{
 };
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{McpError, McpErrorKind, McpLimits, Reach, Server, bounded::Meter, http, stdio};
+use super::{McpError, McpErrorKind, McpLimits, McpServerConfig, Reach, bounded::Meter, http, stdio};
 use crate::{child::Child, foreign};
 
 /// A connection that stood when it was made.
 #[derive(Debug)]
-pub(super) struct Connection {
-    service: RunningService<RoleClient, Listener>,
+pub(super) struct McpConnection {
+    service: RunningService<RoleClient, McpClientHandler>,
     /// Its process, which ends with the connection.
     child: Option<Child>,
     meter: Arc<Meter>,
@@ -42,7 +42,7 @@ pub(super) struct Connection {
 }
 
 /// How long a suspect may take to say that it is there.
-const PING_PATIENCE: Duration = Duration::from_secs(1);
+const PING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How a server begins: most know only the handshake, the newest only the other way.
 const WAYS: [fn() -> ClientLifecycleMode; 2] = [
@@ -51,7 +51,7 @@ const WAYS: [fn() -> ClientLifecycleMode; 2] = [
 ];
 
 /// Connects and lists the tools, within the time for it.
-pub(super) async fn open(server: &Server) -> Result<Connection, McpError> {
+pub(super) async fn open(server: &McpServerConfig) -> Result<McpConnection, McpError> {
     let error = |(kind, detail): (McpErrorKind, String)| McpError { server: server.name.clone(), kind, detail };
     let until = Instant::now() + server.limits.connect;
     let mut refused = None;
@@ -60,8 +60,8 @@ pub(super) async fn open(server: &Server) -> Result<Connection, McpError> {
             Ok(Ok(connection)) => return Ok(connection),
             // It speaks, but not like this. The first refusal is the one to tell: the second way is
             // our guess.
-            Ok(Err(Attempt::Refused(why))) => refused = refused.or(Some((McpErrorKind::Malformed, why))),
-            Ok(Err(Attempt::Failed(kind, why))) => return Err(error(refused.unwrap_or((kind, why)))),
+            Ok(Err(ConnectError::Refused(why))) => refused = refused.or(Some((McpErrorKind::Malformed, why))),
+            Ok(Err(ConnectError::Failed(kind, why))) => return Err(error(refused.unwrap_or((kind, why)))),
             Err(_) => {
                 let why = format!("it was not ready within {:?}", server.limits.connect);
                 return Err(error((McpErrorKind::TimedOut, why)));
@@ -72,18 +72,18 @@ pub(super) async fn open(server: &Server) -> Result<Connection, McpError> {
 }
 
 /// Why an attempt gave no connection.
-enum Attempt {
+enum ConnectError {
     /// It answered that it does not begin like this.
     Refused(String),
     /// Another attempt would not help.
     Failed(McpErrorKind, String),
 }
 
-async fn attempt(server: &Server, way: ClientLifecycleMode) -> Result<Connection, Attempt> {
-    let failed = |(kind, why): (McpErrorKind, String)| Attempt::Failed(kind, why);
+async fn attempt(server: &McpServerConfig, way: ClientLifecycleMode) -> Result<McpConnection, ConnectError> {
+    let failed = |(kind, why): (McpErrorKind, String)| ConnectError::Failed(kind, why);
     let meter = Meter::new(server.limits.message_bytes, server.limits.flood_bytes);
     let has_changed = Arc::new(AtomicBool::new(false));
-    let listener = Listener { has_changed: Arc::clone(&has_changed) };
+    let listener = McpClientHandler { has_changed: Arc::clone(&has_changed) };
     let (service, mut child, keys) = match &server.reach {
         Reach::Stdio { command, environment, folder } => {
             let (child, transport) = stdio::start(command, environment, folder, &meter).map_err(failed)?;
@@ -98,7 +98,7 @@ async fn attempt(server: &Server, way: ClientLifecycleMode) -> Result<Connection
         Ok(service) => service,
         Err(error) => return Err(unopened(error, &meter, child.as_mut(), &keys).await),
     };
-    let mut connection = Connection {
+    let mut connection = McpConnection {
         service,
         child,
         meter,
@@ -112,19 +112,19 @@ async fn attempt(server: &Server, way: ClientLifecycleMode) -> Result<Connection
         Ok(listed) => connection.listed = listed,
         Err(error) => {
             let (kind, why) = connection.fault().unwrap_or_else(|| unlisted(&error, &connection.keys));
-            return Err(Attempt::Failed(kind, why));
+            return Err(ConnectError::Failed(kind, why));
         }
     }
     Ok(connection)
 }
 
-async fn unopened(error: ClientInitializeError, meter: &Meter, child: Option<&mut Child>, keys: &Keys) -> Attempt {
+async fn unopened(error: ClientInitializeError, meter: &Meter, child: Option<&mut Child>, keys: &Keys) -> ConnectError {
     if let Some((kind, why)) = meter.fault() {
-        return Attempt::Failed(kind, why);
+        return ConnectError::Failed(kind, why);
     }
     match error {
         ClientInitializeError::JsonRpcError(error) => {
-            Attempt::Refused(format!("it refuses to begin: {}", foreign::line(&keys.erase(&error.message), 500)))
+            ConnectError::Refused(format!("it refuses to begin: {}", foreign::line(&keys.erase(&error.message), 500)))
         }
         ClientInitializeError::ConnectionClosed(_) => {
             let complaint = match child {
@@ -133,13 +133,13 @@ async fn unopened(error: ClientInitializeError, meter: &Meter, child: Option<&mu
             };
             let why =
                 if complaint.is_empty() { "without saying why".to_owned() } else { format!("saying: {complaint}") };
-            Attempt::Failed(McpErrorKind::Ended, format!("it ended before it was ready, {why}"))
+            ConnectError::Failed(McpErrorKind::Ended, format!("it ended before it was ready, {why}"))
         }
         ClientInitializeError::TransportError { error, .. } => {
             let (kind, why) = http::fault(&*error.error, keys);
-            Attempt::Failed(kind, why)
+            ConnectError::Failed(kind, why)
         }
-        error => Attempt::Failed(
+        error => ConnectError::Failed(
             McpErrorKind::Malformed,
             format!("it does not speak MCP: {}", foreign::line(&keys.erase(&error.to_string()), 500)),
         ),
@@ -154,7 +154,7 @@ fn unlisted(error: &ServiceError, keys: &Keys) -> (McpErrorKind, String) {
     (kind, format!("it does not list its tools: {}", foreign::line(&keys.erase(&error.to_string()), 500)))
 }
 
-impl Connection {
+impl McpConnection {
     /// Whether it still stands, as far as one can tell: who left a call without an answer is asked,
     /// so that the next call is not held up by what holds up the last.
     pub(super) async fn is_alive(&self) -> bool {
@@ -165,7 +165,7 @@ impl Connection {
             self.meter.begin();
             let ping = self.service.send_request(ClientRequest::PingRequest(PingRequest::default()));
             // A refusal is an answer.
-            let answers = matches!(timeout(PING_PATIENCE, ping).await, Ok(Ok(_) | Err(ServiceError::McpError(_))));
+            let answers = matches!(timeout(PING_TIMEOUT, ping).await, Ok(Ok(_) | Err(ServiceError::McpError(_))));
             self.is_suspect.store(!answers, Ordering::SeqCst);
             return answers;
         }
@@ -252,11 +252,11 @@ impl Drop for Unanswered<'_> {
 
 /// What we are to a server: somebody with no roots, no model to lend and nobody to ask.
 #[derive(Clone, Debug)]
-struct Listener {
+struct McpClientHandler {
     has_changed: Arc<AtomicBool>,
 }
 
-impl ClientHandler for Listener {
+impl ClientHandler for McpClientHandler {
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.has_changed.store(true, Ordering::SeqCst);
     }

@@ -20,24 +20,24 @@ use rmcp::{
 };
 use sse_stream::{Error as SseError, Sse, SseStream};
 
-use super::{Key, McpErrorKind, McpLimits, bounded::Meter};
+use super::{KeySource, McpErrorKind, McpLimits, bounded::Meter};
 use crate::foreign;
 
 const SESSION: &str = "mcp-session-id";
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 /// How long it may take to reach it.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-type Fault = StreamableHttpError<reqwest::Error>;
+type HttpFault = StreamableHttpError<reqwest::Error>;
 
 /// A transport to a server and the keys that it is given, or what is wrong with its configuration.
 pub(super) fn transport(
     url: &str,
-    key: Option<&Key>,
+    key: Option<&KeySource>,
     limits: &McpLimits,
     meter: &Arc<Meter>,
-) -> Result<(StreamableHttpClientTransport<Bounded>, Keys), (McpErrorKind, String)> {
+) -> Result<(StreamableHttpClientTransport<BoundedHttpClient>, Keys), (McpErrorKind, String)> {
     let misconfigured = |why: String| (McpErrorKind::Misconfigured, why);
     let parsed = reqwest::Url::parse(url).map_err(|error| misconfigured(format!("its URL cannot be read: {error}")))?;
     let is_local = loopback::is_loopback(&parsed);
@@ -52,7 +52,7 @@ pub(super) fn transport(
     let client = loopback::client(&parsed)
         .tls_backend_preconfigured(tls::config(url))
         .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT_PATIENCE)
+        .connect_timeout(CONNECT_TIMEOUT)
         .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(|error| misconfigured(foreign::line(&error.to_string(), 300)))?;
@@ -60,7 +60,7 @@ pub(super) fn transport(
     config.auth_header = key.map(|key| key.reveal().to_owned());
     config.retry_config = Arc::new(ThreeTimes);
     let meter = Arc::clone(meter);
-    let client = Bounded {
+    let client = BoundedHttpClient {
         client,
         meter,
         keys: keys.clone(),
@@ -70,10 +70,10 @@ pub(super) fn transport(
     Ok((StreamableHttpClientTransport::with_client(client, config), keys))
 }
 
-fn read(key: &Key) -> Result<Secret, String> {
+fn read(key: &KeySource) -> Result<Secret, String> {
     let key = match key {
-        Key::Variable(name) => Secret::from_env(name),
-        Key::File(path) => Secret::from_file(path),
+        KeySource::Variable(name) => Secret::from_env(name),
+        KeySource::File(path) => Secret::from_file(path),
     };
     key.map_err(|error| format!("its key cannot be used: {error}"))
 }
@@ -82,20 +82,22 @@ fn read(key: &Key) -> Result<Secret, String> {
 pub(super) fn fault(error: &(dyn Error + Send + Sync + 'static), keys: &Keys) -> (McpErrorKind, String) {
     let unauthorised = || (McpErrorKind::Unauthorised, "it does not take the key; check its `key`".to_owned());
     let said = || foreign::line(&keys.erase(&error.to_string()), 500);
-    match error.downcast_ref::<Fault>() {
-        Some(Fault::Client(error)) if error.is_connect() => {
+    match error.downcast_ref::<HttpFault>() {
+        Some(HttpFault::Client(error)) if error.is_connect() => {
             (McpErrorKind::Unreachable, "nobody answers there; check its address".to_owned())
         }
-        Some(Fault::Client(error)) => {
+        Some(HttpFault::Client(error)) => {
             let cause = std::iter::successors(error.source(), |error: &&dyn Error| (*error).source()).last();
             let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
             (McpErrorKind::Ended, format!("the connection broke: {}", foreign::line(&keys.erase(&cause), 300)))
         }
-        Some(Fault::AuthRequired(_) | Fault::InsufficientScope(_)) => unauthorised(),
-        Some(Fault::UnexpectedServerResponse(why)) if why.starts_with("HTTP 401") || why.starts_with("HTTP 403") => {
+        Some(HttpFault::AuthRequired(_) | HttpFault::InsufficientScope(_)) => unauthorised(),
+        Some(HttpFault::UnexpectedServerResponse(why))
+            if why.starts_with("HTTP 401") || why.starts_with("HTTP 403") =>
+        {
             unauthorised()
         }
-        Some(Fault::HttpStatus(_)) => (McpErrorKind::Unreachable, said()),
+        Some(HttpFault::HttpStatus(_)) => (McpErrorKind::Unreachable, said()),
         _ => (McpErrorKind::Malformed, said()),
     }
 }
@@ -112,7 +114,7 @@ impl SseRetryPolicy for ThreeTimes {
 
 /// The library's own client reads bodies without a bound; this one does not.
 #[derive(Clone, Debug)]
-pub(super) struct Bounded {
+pub(super) struct BoundedHttpClient {
     client: reqwest::Client,
     /// Where it is told why nothing more is read: the library does not pass that on.
     meter: Arc<Meter>,
@@ -121,7 +123,7 @@ pub(super) struct Bounded {
     flood_bytes: usize,
 }
 
-impl StreamableHttpClient for Bounded {
+impl StreamableHttpClient for BoundedHttpClient {
     type Error = reqwest::Error;
 
     async fn post_message(
@@ -131,7 +133,7 @@ impl StreamableHttpClient for Bounded {
         session: Option<Arc<str>>,
         key: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<StreamableHttpPostResponse, Fault> {
+    ) -> Result<StreamableHttpPostResponse, HttpFault> {
         let had_session = session.is_some();
         let mut request = self.client.post(&*uri).header(ACCEPT, format!("{EVENTS}, {JSON}"));
         for (name, value) in headers {
@@ -143,13 +145,13 @@ impl StreamableHttpClient for Bounded {
         if let Some(key) = key {
             request = request.bearer_auth(key);
         }
-        let response = request.json(&message).send().await.map_err(Fault::Client)?;
+        let response = request.json(&message).send().await.map_err(HttpFault::Client)?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if status == StatusCode::NOT_FOUND && had_session {
-            return Err(Fault::SessionExpired);
+            return Err(HttpFault::SessionExpired);
         }
         let session = response.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let kind =
@@ -171,7 +173,7 @@ impl StreamableHttpClient for Bounded {
                 // Cut only when no key is in it: half of one would not be found any more.
                 let (said, kind) = (self.keys.erase(&String::from_utf8_lossy(&body)), self.keys.erase(&kind));
                 let said = foreign::line(foreign::cut(&said, 300), 300);
-                Err(Fault::UnexpectedServerResponse(Cow::Owned(format!("HTTP {status}, {kind}: {said}"))))
+                Err(HttpFault::UnexpectedServerResponse(Cow::Owned(format!("HTTP {status}, {kind}: {said}"))))
             }
         }
     }
@@ -182,7 +184,7 @@ impl StreamableHttpClient for Bounded {
         session: Arc<str>,
         key: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), HttpFault> {
         self.client.delete_session(uri, session, key, headers).await
     }
 
@@ -193,19 +195,19 @@ impl StreamableHttpClient for Bounded {
         last: Option<String>,
         key: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Fault> {
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, HttpFault> {
         self.client.get_stream_with_max_sse_event_size(uri, session, last, key, headers, self.message_bytes).await
     }
 }
 
-impl Bounded {
-    async fn body(&self, response: Response) -> Result<Vec<u8>, Fault> {
+impl BoundedHttpClient {
+    async fn body(&self, response: Response) -> Result<Vec<u8>, HttpFault> {
         let mut body = Vec::new();
         let mut pieces = response.bytes_stream();
         while let Some(piece) = pieces.next().await {
-            body.extend_from_slice(&piece.map_err(Fault::Client)?);
+            body.extend_from_slice(&piece.map_err(HttpFault::Client)?);
             if body.len() > self.message_bytes {
-                return Err(Fault::Io(too_large(&self.meter, self.message_bytes)));
+                return Err(HttpFault::Io(too_large(&self.meter, self.message_bytes)));
             }
         }
         Ok(body)

@@ -6,12 +6,12 @@ use folkmoot_core::Digest;
 use folkmoot_llm::outbound::Keys;
 use serde_json::{Value, json};
 
-use super::Server;
+use super::McpServerConfig;
 use crate::{foreign, tool::schema};
 
 /// A tool that was admitted.
 #[derive(Clone, Debug)]
-pub(super) struct Offer {
+pub(super) struct McpOffer {
     /// What it is called here.
     pub(super) name: String,
     /// What the server calls it.
@@ -35,7 +35,11 @@ const WARNINGS_MAX: usize = 10;
 const WARNING_BYTES_MAX: usize = 200;
 
 /// What can be called of what a server lists, and what is left out and why.
-pub(super) fn admit(server: &Server, listed: &[rmcp::model::Tool], keys: &Keys) -> (Vec<Offer>, Vec<String>) {
+pub(super) fn admit(
+    server: &McpServerConfig,
+    listed: &[rmcp::model::Tool],
+    keys: &Keys,
+) -> (Vec<McpOffer>, Vec<String>) {
     let (mut offers, mut warnings) = (Vec::new(), Vec::new());
     let mut names = BTreeSet::new();
     for tool in listed.iter().take(server.limits.tools_max) {
@@ -70,7 +74,7 @@ fn bounded(mut warnings: Vec<String>, keys: &Keys) -> Vec<String> {
     warnings
 }
 
-fn offer(server: &Server, tool: &rmcp::model::Tool, keys: &Keys) -> Result<Offer, String> {
+fn offer(server: &McpServerConfig, tool: &rmcp::model::Tool, keys: &Keys) -> Result<McpOffer, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     if !(1..=NAME_BYTES_MAX).contains(&tool.name.len()) || !tool.name.bytes().all(allowed) {
         return Err(format!("a name has 1 to {NAME_BYTES_MAX} letters, digits, `_`, `-` and `.`"));
@@ -81,7 +85,7 @@ fn offer(server: &Server, tool: &rmcp::model::Tool, keys: &Keys) -> Result<Offer
     }
     let arguments = without_keys(Value::Object((*tool.input_schema).clone()), keys);
     schema::compile(&arguments).map_err(|why| format!("the schema of its arguments cannot be used: {why}"))?;
-    Ok(Offer {
+    Ok(McpOffer {
         name: format!("mcp/{}/{}", server.name, tool.name),
         remote: tool.name.to_string(),
         description: keys.erase(&foreign::text(

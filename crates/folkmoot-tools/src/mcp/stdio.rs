@@ -7,11 +7,11 @@ use tokio::process::{ChildStdin, ChildStdout};
 
 use super::{
     McpErrorKind,
-    bounded::{Bounded, Meter},
+    bounded::{BoundedReader, Meter},
 };
-use crate::child::{self, Child, Start};
+use crate::child::{self, Child, ProcessSpec};
 
-pub(super) type Transport = AsyncRwTransport<RoleClient, Bounded<ChildStdout>, ChildStdin>;
+pub(super) type Transport = AsyncRwTransport<RoleClient, BoundedReader<ChildStdout>, ChildStdin>;
 
 /// Starts it. It ends with its [`Child`], and its whole process group with it.
 pub(super) fn start(
@@ -26,12 +26,12 @@ pub(super) fn start(
         return Err((McpErrorKind::Misconfigured, why));
     }
     let mut child =
-        child::start(&Start { command, environment, folder }).map_err(|why| (McpErrorKind::Unreachable, why))?;
+        child::start(&ProcessSpec { command, environment, folder }).map_err(|why| (McpErrorKind::Unreachable, why))?;
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err((McpErrorKind::Unreachable, "it has no standard input or output".to_owned()));
     };
     // Our own reader closes earlier, and says why.
-    let transport =
-        AsyncRwTransport::new_client(Bounded::new(stdout, Arc::clone(meter)), stdin).with_max_line_length(usize::MAX);
+    let transport = AsyncRwTransport::new_client(BoundedReader::new(stdout, Arc::clone(meter)), stdin)
+        .with_max_line_length(usize::MAX);
     Ok((child, transport))
 }

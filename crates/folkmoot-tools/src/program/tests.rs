@@ -3,8 +3,8 @@ use std::os::unix::fs::symlink;
 use super::*;
 use crate::jail::Profile;
 
-fn job() -> Job {
-    Job::new(Profile::Project, ["true"])
+fn job() -> JailJob {
+    JailJob::new(Profile::Project, ["true"])
 }
 
 fn write(path: &Path, text: &str) {

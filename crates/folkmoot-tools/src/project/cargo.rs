@@ -1,13 +1,13 @@
 //! Rust, by Cargo.
 
-use super::{Kind, Place, Purpose};
+use super::{ProjectKind, Purpose, ScannedFolder};
 
-pub(super) fn detect(place: &mut Place<'_>) {
+pub(super) fn detect(place: &mut ScannedFolder<'_>) {
     const FILE: &str = "Cargo.toml";
     if !place.has(FILE) {
         return;
     }
-    place.found(Kind::Cargo);
+    place.found(ProjectKind::Cargo);
     // What Cargo itself would not read has no commands that could pass.
     let Some(manifest) = place.toml(FILE) else { return };
     if !manifest.contains_key("package") && !manifest.contains_key("workspace") {
@@ -15,7 +15,7 @@ pub(super) fn detect(place: &mut Place<'_>) {
         return;
     }
     let mut add = |purpose, because: &str, needs: Option<&str>, argv: &[&str]| {
-        let command = place.command(Kind::Cargo, purpose, because, argv);
+        let command = place.command(ProjectKind::Cargo, purpose, because, argv);
         if let Some(program) = needs {
             command.needs(program);
         }
@@ -34,14 +34,14 @@ pub(super) fn detect(place: &mut Place<'_>) {
     // Without any, `cargo bench` measures nothing and ends well.
     if manifest.contains_key("bench") || place.has_folder("benches") {
         let because = if manifest.contains_key("bench") { "Cargo.toml [[bench]]" } else { "benches" };
-        place.command(Kind::Cargo, Purpose::Bench, because, &["cargo", "bench", all, "--offline"]);
+        place.command(ProjectKind::Cargo, Purpose::Bench, because, &["cargo", "bench", all, "--offline"]);
     }
     if place.has("deny.toml") {
         // Advisories need a database that is fetched.
         let argv = ["cargo", "deny", "--offline", "check", "bans", "licenses", "sources"];
-        place.command(Kind::Cargo, Purpose::Security, "deny.toml", &argv).needs("cargo-deny");
+        place.command(ProjectKind::Cargo, Purpose::Security, "deny.toml", &argv).needs("cargo-deny");
     } else if place.has("Cargo.lock") {
         let argv = ["cargo", "audit", "--no-fetch"];
-        place.command(Kind::Cargo, Purpose::Security, "Cargo.lock", &argv).needs("cargo-audit");
+        place.command(ProjectKind::Cargo, Purpose::Security, "Cargo.lock", &argv).needs("cargo-audit");
     }
 }

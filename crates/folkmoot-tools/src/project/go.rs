@@ -1,10 +1,10 @@
 //! Go.
 
-use super::{Kind, Place, Purpose};
+use super::{ProjectKind, Purpose, ScannedFolder};
 
-pub(super) fn detect(place: &mut Place<'_>) {
+pub(super) fn detect(place: &mut ScannedFolder<'_>) {
     let Some(file) = ["go.work", "go.mod"].into_iter().find(|file| place.has(file)) else { return };
-    place.found(Kind::Go);
+    place.found(ProjectKind::Go);
     let Some(text) = place.text(file) else { return };
     let directive = if file == "go.mod" { "module" } else { "use" };
     if !text.lines().any(|line| line.split_whitespace().next() == Some(directive)) {
@@ -12,7 +12,7 @@ pub(super) fn detect(place: &mut Place<'_>) {
         return;
     }
     let mut add = |purpose, because: &str, argv: &[&str]| {
-        let command = place.command(Kind::Go, purpose, because, argv);
+        let command = place.command(ProjectKind::Go, purpose, because, argv);
         command
             .with("GOPROXY", "off")
             .with("GOFLAGS", "-mod=readonly")
@@ -27,11 +27,11 @@ pub(super) fn detect(place: &mut Place<'_>) {
         .into_iter()
         .find(|file| place.has(file));
     match linter {
-        Some(because) => place.command(Kind::Go, Purpose::Lint, because, &["golangci-lint", "run"]).needs("go"),
-        None => place.command(Kind::Go, Purpose::Lint, file, &["go", "vet", "./..."]),
+        Some(because) => place.command(ProjectKind::Go, Purpose::Lint, because, &["golangci-lint", "run"]).needs("go"),
+        None => place.command(ProjectKind::Go, Purpose::Lint, file, &["go", "vet", "./..."]),
     }
     .with("GOPROXY", "off")
     .with("GOTOOLCHAIN", "local");
     // It lists files, and ends well all the same.
-    place.command(Kind::Go, Purpose::Format, file, &["gofmt", "-l", "."]).must_be_silent = true;
+    place.command(ProjectKind::Go, Purpose::Format, file, &["gofmt", "-l", "."]).must_be_silent = true;
 }

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Kind, Place, Purpose};
+use super::{ProjectKind, Purpose, ScannedFolder};
 
-pub(super) fn detect(place: &mut Place<'_>) {
+pub(super) fn detect(place: &mut ScannedFolder<'_>) {
     // In the order in which make looks for them.
     let Some(file) = ["GNUmakefile", "makefile", "Makefile"].into_iter().find(|file| place.has(file)) else { return };
-    place.found(Kind::Make);
+    place.found(ProjectKind::Make);
     let Some(text) = place.text(file) else { return };
     let targets = targets(&text);
     let wanted: [(Purpose, &[&str]); 7] = [
@@ -22,7 +22,7 @@ pub(super) fn detect(place: &mut Place<'_>) {
     ];
     for (purpose, names) in wanted {
         if let Some(name) = names.iter().find(|name| targets.contains(**name)) {
-            place.command(Kind::Make, purpose, &format!("{file} {name}"), &["make", name]);
+            place.command(ProjectKind::Make, purpose, &format!("{file} {name}"), &["make", name]);
         }
     }
 }

@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use super::{Kind, Place, Purpose};
+use super::{ProjectKind, Purpose, ScannedFolder};
 
 const FILE: &str = "package.json";
 
-pub(super) fn detect(place: &mut Place<'_>) {
+pub(super) fn detect(place: &mut ScannedFolder<'_>) {
     if !place.has(FILE) {
         return;
     }
-    place.found(Kind::Npm);
+    place.found(ProjectKind::Npm);
     let Some(text) = place.text(FILE) else { return };
     let package: Map<String, Value> = match serde_json::from_str(&text) {
         Ok(package) => package,
@@ -47,7 +47,7 @@ pub(super) fn detect(place: &mut Place<'_>) {
         });
         if let Some(name) = script {
             let because = format!("{FILE} scripts.{name}");
-            let command = place.command(Kind::Npm, purpose, &because, &[manager, "run", name]);
+            let command = place.command(ProjectKind::Npm, purpose, &because, &[manager, "run", name]);
             command
                 .needs("node")
                 .with("CI", "true")
@@ -73,7 +73,7 @@ fn serves(purpose: Purpose, script: &str) -> bool {
     }
 }
 
-fn manager(place: &Place<'_>, package: &Map<String, Value>) -> &'static str {
+fn manager(place: &ScannedFolder<'_>, package: &Map<String, Value>) -> &'static str {
     let named = package.get("packageManager").and_then(Value::as_str).and_then(|named| named.split('@').next());
     for manager in ["pnpm", "yarn", "bun", "npm"] {
         if named == Some(manager) {

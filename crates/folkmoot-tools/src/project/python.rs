@@ -2,12 +2,12 @@
 
 use toml::{Table, Value};
 
-use super::{Kind, Place, Purpose};
+use super::{ProjectKind, Purpose, ScannedFolder};
 
-pub(super) fn detect(place: &mut Place<'_>) {
+pub(super) fn detect(place: &mut ScannedFolder<'_>) {
     let known = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "tox.ini"];
     let Some(file) = known.into_iter().find(|file| place.has(file)) else { return };
-    place.found(Kind::Python);
+    place.found(ProjectKind::Python);
     let project = place.toml("pyproject.toml").unwrap_or_default();
     let setup = place.text("setup.cfg").unwrap_or_default();
     let tool = |name: &str| project.get("tool").and_then(Value::as_table).is_some_and(|tools| tools.contains_key(name));
@@ -15,7 +15,7 @@ pub(super) fn detect(place: &mut Place<'_>) {
 
     // Folders that are not the project's own.
     let others = r"(^|/)(\.venv|venv|\.tox|node_modules|\.git)/";
-    place.command(Kind::Python, Purpose::Build, file, &["python3", "-m", "compileall", "-q", "-x", others, "."]);
+    place.command(ProjectKind::Python, Purpose::Build, file, &["python3", "-m", "compileall", "-q", "-x", others, "."]);
 
     let pytest = if tool("pytest") {
         Some("pyproject.toml [tool.pytest]")
@@ -30,13 +30,13 @@ pub(super) fn detect(place: &mut Place<'_>) {
     };
     let is_test = |name: &String| name.starts_with("test") && name.ends_with(".py");
     if let Some(because) = pytest {
-        place.command(Kind::Python, Purpose::Test, because, &["python3", "-m", "pytest", "-q"]);
+        place.command(ProjectKind::Python, Purpose::Test, because, &["python3", "-m", "pytest", "-q"]);
     } else if let Some(folder) = ["tests", "test"].into_iter().find(|folder| place.files_in(folder).iter().any(is_test))
     {
         let argv = ["python3", "-m", "unittest", "discover", "-s", folder, "-t", "."];
-        place.command(Kind::Python, Purpose::Test, folder, &argv);
+        place.command(ProjectKind::Python, Purpose::Test, folder, &argv);
     } else if place.files().iter().any(is_test) {
-        place.command(Kind::Python, Purpose::Test, file, &["python3", "-m", "unittest", "discover"]);
+        place.command(ProjectKind::Python, Purpose::Test, file, &["python3", "-m", "unittest", "discover"]);
     }
 
     let ruff = if tool("ruff") {
@@ -45,34 +45,34 @@ pub(super) fn detect(place: &mut Place<'_>) {
         ["ruff.toml", ".ruff.toml"].into_iter().find(|file| place.has(file))
     };
     if let Some(because) = ruff {
-        place.command(Kind::Python, Purpose::Lint, because, &["ruff", "check", "--no-cache", "."]);
+        place.command(ProjectKind::Python, Purpose::Lint, because, &["ruff", "check", "--no-cache", "."]);
     } else if section("flake8") || place.has(".flake8") {
         let because = if section("flake8") { "setup.cfg [flake8]" } else { ".flake8" };
-        place.command(Kind::Python, Purpose::Lint, because, &["python3", "-m", "flake8"]);
+        place.command(ProjectKind::Python, Purpose::Lint, because, &["python3", "-m", "flake8"]);
     } else if tool("pylint") || place.has(".pylintrc") {
         let because = if tool("pylint") { "pyproject.toml [tool.pylint]" } else { ".pylintrc" };
-        place.command(Kind::Python, Purpose::Lint, because, &["python3", "-m", "pylint", "--recursive=y", "."]);
+        place.command(ProjectKind::Python, Purpose::Lint, because, &["python3", "-m", "pylint", "--recursive=y", "."]);
     }
 
     if tool("mypy") || section("mypy") || place.has("mypy.ini") || place.has(".mypy.ini") {
-        place.command(Kind::Python, Purpose::Typecheck, file, &["python3", "-m", "mypy", "."]);
+        place.command(ProjectKind::Python, Purpose::Typecheck, file, &["python3", "-m", "mypy", "."]);
     } else if tool("pyright") || place.has("pyrightconfig.json") {
-        place.command(Kind::Python, Purpose::Typecheck, file, &["pyright"]);
+        place.command(ProjectKind::Python, Purpose::Typecheck, file, &["pyright"]);
     }
 
     if tool("black") {
         let because = "pyproject.toml [tool.black]";
-        place.command(Kind::Python, Purpose::Format, because, &["python3", "-m", "black", "--check", "-q", "."]);
+        place.command(ProjectKind::Python, Purpose::Format, because, &["python3", "-m", "black", "--check", "-q", "."]);
     } else if let Some(because) = ruff {
-        place.command(Kind::Python, Purpose::Format, because, &["ruff", "format", "--no-cache", "--check", "."]);
+        place.command(ProjectKind::Python, Purpose::Format, because, &["ruff", "format", "--no-cache", "--check", "."]);
     }
 
     if tool("bandit") || place.has(".bandit") {
-        place.command(Kind::Python, Purpose::Security, file, &["python3", "-m", "bandit", "-q", "-r", "."]);
+        place.command(ProjectKind::Python, Purpose::Security, file, &["python3", "-m", "bandit", "-q", "-r", "."]);
     }
 }
 
-fn exists(place: &Place<'_>, path: &str) -> bool {
+fn exists(place: &ScannedFolder<'_>, path: &str) -> bool {
     match path.split_once('/') {
         Some((folder, name)) => place.files_in(folder).iter().any(|file| file == name),
         None => place.has(path),
@@ -80,7 +80,7 @@ fn exists(place: &Place<'_>, path: &str) -> bool {
 }
 
 /// Where a package is asked for.
-fn mentions(place: &mut Place<'_>, project: &Table, package: &str) -> Option<&'static str> {
+fn mentions(place: &mut ScannedFolder<'_>, project: &Table, package: &str) -> Option<&'static str> {
     let asks = |requirement: &str| {
         let name: String =
             requirement.trim().chars().take_while(|c| c.is_alphanumeric() || "-_.".contains(*c)).collect();

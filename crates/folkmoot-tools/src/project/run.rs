@@ -2,8 +2,8 @@
 
 use std::{path::Path, time::Duration};
 
-use super::{Command, Kind, Project, Purpose, tools};
-use crate::jail::{End, Jail, JailError, Language, Limits};
+use super::{Project, ProjectCommand, ProjectKind, Purpose, tools};
+use crate::jail::{Jail, JailError, JailLimits, JobEnd, ProgramLanguage};
 
 /// What is kept of what a command printed: the end, where the reason usually is.
 const TAIL_CHARS: usize = 3000;
@@ -12,9 +12,9 @@ const TAIL_CHARS: usize = 3000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandResult {
     /// Which one.
-    pub command: Command,
+    pub command: ProjectCommand,
     /// How it ended.
-    pub end: End,
+    pub end: JobEnd,
     /// Whether it ended by itself, well, within its limits, and silently where it must be.
     pub passed: bool,
     /// The end of what it printed and complained, without what only a terminal understands.
@@ -25,7 +25,7 @@ pub struct CommandResult {
 
 /// What came of all commands for a purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Check {
+pub enum ProjectCheck {
     /// The project has no command for it. It has not passed.
     NoCommand,
     /// What a command needs is not on this machine. It has not passed.
@@ -34,7 +34,7 @@ pub enum Check {
     Ran(Vec<CommandResult>),
 }
 
-impl Check {
+impl ProjectCheck {
     /// Whether something ran, and all of it passed.
     pub fn passed(&self) -> bool {
         match self {
@@ -53,21 +53,21 @@ pub async fn check(
     folder: &Path,
     project: &Project,
     purpose: Purpose,
-    limits: &Limits,
-) -> Result<Check, JailError> {
+    limits: &JailLimits,
+) -> Result<ProjectCheck, JailError> {
     let commands = project.commands(purpose);
     if commands.is_empty() {
-        return Ok(Check::NoCommand);
+        return Ok(ProjectCheck::NoCommand);
     }
     let mut results = Vec::new();
     for command in commands {
         match run(jail, folder, command, limits).await {
             Ok(result) => results.push(result),
-            Err(JailError::Missing(what)) => return Ok(Check::Unavailable(what)),
+            Err(JailError::Missing(what)) => return Ok(ProjectCheck::Unavailable(what)),
             Err(error) => return Err(error),
         }
     }
-    Ok(Check::Ran(results))
+    Ok(ProjectCheck::Ran(results))
 }
 
 /// Runs one command. `folder` is the top of the project, and what the command may write to.
@@ -75,15 +75,20 @@ pub async fn check(
 /// # Errors
 /// As [`Jail::run`]; [`JailError::Missing`] if there is no tool chain for it. That it failed is no
 /// error.
-pub async fn run(jail: &Jail, folder: &Path, command: &Command, limits: &Limits) -> Result<CommandResult, JailError> {
+pub async fn run(
+    jail: &Jail,
+    folder: &Path,
+    command: &ProjectCommand,
+    limits: &JailLimits,
+) -> Result<CommandResult, JailError> {
     let mut job = tools::job(&command.folder, &command.needs, &command.argv);
     match command.kind {
-        Kind::Cargo => tools::lend(jail, Language::Rust, &mut job).await?,
-        Kind::Npm => tools::lend(jail, Language::JavaScript, &mut job).await?,
-        Kind::Go => tools::lend(jail, Language::Go, &mut job).await?,
-        Kind::Python => tools::lend(jail, Language::Python, &mut job).await?,
+        ProjectKind::Cargo => tools::lend(jail, ProgramLanguage::Rust, &mut job).await?,
+        ProjectKind::Npm => tools::lend(jail, ProgramLanguage::JavaScript, &mut job).await?,
+        ProjectKind::Go => tools::lend(jail, ProgramLanguage::Go, &mut job).await?,
+        ProjectKind::Python => tools::lend(jail, ProgramLanguage::Python, &mut job).await?,
         // It may call any of them, and fails by itself where one is missing.
-        Kind::Make => tools::lend_all(jail, &mut job).await?,
+        ProjectKind::Make => tools::lend_all(jail, &mut job).await?,
     }
     job.folder = Some(folder.to_owned());
     job.environment.extend(command.environment.clone());
@@ -97,7 +102,7 @@ pub async fn run(jail: &Jail, folder: &Path, command: &Command, limits: &Limits)
     }
     let silent = report.stdout.trim_ascii().is_empty() && report.stderr.trim_ascii().is_empty();
     Ok(CommandResult {
-        passed: report.end == End::Exited(0) && (silent || !command.must_be_silent),
+        passed: report.end == JobEnd::Exited(0) && (silent || !command.must_be_silent),
         end: report.end,
         output: tail(&[report.stdout, report.stderr].concat()),
         wall: report.wall,

@@ -118,7 +118,8 @@ fn a_repository_can_be_several_things() {
         fs::write(path, text).unwrap();
     }
     let project = detect(folder.path()).unwrap();
-    let kinds = [(Kind::Go, String::new()), (Kind::Make, String::new()), (Kind::Npm, "web".to_owned())];
+    let kinds =
+        [(ProjectKind::Go, String::new()), (ProjectKind::Make, String::new()), (ProjectKind::Npm, "web".to_owned())];
     assert_eq!(project.kinds, kinds);
     let argv =
         |purpose| project.commands(purpose).into_iter().map(|command| command.argv.join(" ")).collect::<Vec<_>>();

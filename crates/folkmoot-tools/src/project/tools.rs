@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::jail::{End, Jail, JailError, Job, Language, Profile, Readable, Report};
+use crate::jail::{Jail, JailError, JailJob, JobEnd, JobReport, Profile, ProgramLanguage, Readable};
 
 /// What a shell says when there is no such program.
 const NOT_FOUND: i32 = 127;
@@ -14,11 +14,11 @@ for program in $needs; do command -v "$program" > /dev/null || { echo "$program"
 exec "$@""#;
 
 /// A command that is started in a folder below the job's, if all programs that it needs are there.
-pub(crate) fn job(folder: &str, needs: &[String], argv: &[String]) -> Job {
+pub(crate) fn job(folder: &str, needs: &[String], argv: &[String]) -> JailJob {
     let folder = if folder.is_empty() { "." } else { folder };
     let needs = needs.join(" ");
     let words = ["sh", "-c", STARTER, "project", folder, &needs].map(str::to_owned);
-    let mut job = Job::new(Profile::Project, words.into_iter().chain(argv.iter().cloned()));
+    let mut job = JailJob::new(Profile::Project, words.into_iter().chain(argv.iter().cloned()));
     for (name, value) in [
         ("CI", "true"),
         ("NO_COLOR", "1"),
@@ -32,10 +32,10 @@ pub(crate) fn job(folder: &str, needs: &[String], argv: &[String]) -> Job {
 }
 
 /// Lends the tool chain of a language to a job, and what was downloaded for it.
-pub(crate) async fn lend(jail: &Jail, language: Language, job: &mut Job) -> Result<(), JailError> {
+pub(crate) async fn lend(jail: &Jail, language: ProgramLanguage, job: &mut JailJob) -> Result<(), JailError> {
     jail.tool_chain(language).await?.lend(job);
     match language {
-        Language::Rust => {
+        ProgramLanguage::Rust => {
             // What was downloaded, and no more of Cargo's home: its tokens are there too.
             let home = home_of("CARGO_HOME", ".cargo");
             for part in ["registry", "git"] {
@@ -43,20 +43,20 @@ pub(crate) async fn lend(jail: &Jail, language: Language, job: &mut Job) -> Resu
             }
             set(job, "CARGO_HOME", "/opt/cargo");
         }
-        Language::Go => {
+        ProgramLanguage::Go => {
             share(job, home_of("GOPATH", "go").map(|home| home.join("pkg/mod")), "/opt/gopath/pkg/mod");
             set(job, "GOMODCACHE", "/opt/gopath/pkg/mod");
             // A project has modules, which a single file has not.
             job.environment.remove("GO111MODULE");
         }
-        Language::Python | Language::JavaScript | Language::Bash => {}
+        ProgramLanguage::Python | ProgramLanguage::JavaScript | ProgramLanguage::Bash => {}
     }
     Ok(())
 }
 
 /// Lends the tool chain of every language that is here.
-pub(crate) async fn lend_all(jail: &Jail, job: &mut Job) -> Result<(), JailError> {
-    for language in Language::ALL.iter().copied() {
+pub(crate) async fn lend_all(jail: &Jail, job: &mut JailJob) -> Result<(), JailError> {
+    for language in ProgramLanguage::ALL.iter().copied() {
         match lend(jail, language, job).await {
             Ok(()) | Err(JailError::Missing(_)) => {}
             Err(error) => return Err(error),
@@ -65,7 +65,7 @@ pub(crate) async fn lend_all(jail: &Jail, job: &mut Job) -> Result<(), JailError
     Ok(())
 }
 
-fn share(job: &mut Job, host: Option<PathBuf>, inside: &str) {
+fn share(job: &mut JailJob, host: Option<PathBuf>, inside: &str) {
     if let Some(host) = host.filter(|host| host.is_dir()) {
         let readable = Readable { host, inside: inside.into() };
         // Lent for the program and for the project, it is there once.
@@ -75,14 +75,14 @@ fn share(job: &mut Job, host: Option<PathBuf>, inside: &str) {
     }
 }
 
-fn set(job: &mut Job, name: &str, value: &str) {
+fn set(job: &mut JailJob, name: &str, value: &str) {
     job.environment.insert(name.to_owned(), value.to_owned());
 }
 
 /// The program for want of which the command was not started.
-pub(crate) fn missing(report: &Report, needs: &[String]) -> Option<String> {
+pub(crate) fn missing(report: &JobReport, needs: &[String]) -> Option<String> {
     let said = String::from_utf8_lossy(&report.stderr).trim().to_owned();
-    (report.end == End::Exited(NOT_FOUND) && needs.contains(&said)).then_some(said)
+    (report.end == JobEnd::Exited(NOT_FOUND) && needs.contains(&said)).then_some(said)
 }
 
 fn home_of(variable: &str, usual: &str) -> Option<PathBuf> {

@@ -2,11 +2,11 @@
 
 use folkmoot_core::vocabulary;
 
-use crate::jail::{End, Limit, Report};
+use crate::jail::{JobEnd, JobReport, Limit};
 
 vocabulary! {
     /// Why a test failed.
-    pub enum Cause {
+    pub enum FailureCause {
         /// It says that something is not as it should be.
         Assertion = "assertion",
         /// It met an error that it did not expect.
@@ -27,38 +27,38 @@ vocabulary! {
 }
 
 /// Nothing if it passed.
-pub(super) fn of(report: &Report, mark: &str) -> Option<Cause> {
+pub(super) fn of(report: &JobReport, mark: &str) -> Option<FailureCause> {
     let limit = match report.end {
-        End::Limited(limit) => Some(limit),
-        End::Exited(_) | End::Signalled(_) => report.reached.first().copied(),
+        JobEnd::Limited(limit) => Some(limit),
+        JobEnd::Exited(_) | JobEnd::Signalled(_) => report.reached.first().copied(),
     };
     Some(match (limit, report.end) {
-        (Some(Limit::Wall | Limit::Cpu), _) => Cause::TimedOut,
-        (Some(Limit::Syscall), _) => Cause::Crashed,
-        (Some(_), End::Limited(_)) => Cause::Exhausted,
-        (_, End::Exited(0)) if String::from_utf8_lossy(&report.stdout).trim_end().ends_with(mark) => return None,
-        (_, End::Exited(0)) => Cause::Unfinished,
-        (Some(_), _) => Cause::Exhausted,
-        (None, End::Exited(_)) => of_words(&String::from_utf8_lossy(&report.stderr)),
-        (None, End::Signalled(_) | End::Limited(_)) => Cause::Crashed,
+        (Some(Limit::Wall | Limit::Cpu), _) => FailureCause::TimedOut,
+        (Some(Limit::Syscall), _) => FailureCause::Crashed,
+        (Some(_), JobEnd::Limited(_)) => FailureCause::Exhausted,
+        (_, JobEnd::Exited(0)) if String::from_utf8_lossy(&report.stdout).trim_end().ends_with(mark) => return None,
+        (_, JobEnd::Exited(0)) => FailureCause::Unfinished,
+        (Some(_), _) => FailureCause::Exhausted,
+        (None, JobEnd::Exited(_)) => of_words(&String::from_utf8_lossy(&report.stderr)),
+        (None, JobEnd::Signalled(_) | JobEnd::Limited(_)) => FailureCause::Crashed,
     })
 }
 
 /// What the languages call their errors.
-fn of_words(stderr: &str) -> Cause {
+fn of_words(stderr: &str) -> FailureCause {
     let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let has = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
     if has(last, &["MemoryError", "out of memory", "Cannot allocate memory", "memory allocation of"]) {
-        Cause::Exhausted
+        FailureCause::Exhausted
     } else if has(stderr, &["SyntaxError", "IndentationError", "syntax error"]) {
-        Cause::Syntax
+        FailureCause::Syntax
     } else if has(stderr, &["AssertionError", "ERR_ASSERTION"]) || has(stderr, &["assertion failed", "assertion `"]) {
-        Cause::Assertion
+        FailureCause::Assertion
     } else if has(last, &["ImportError", "ModuleNotFoundError", "NameError"])
         || has(stderr, &["ReferenceError", "ERR_MODULE_NOT_FOUND", "command not found"])
     {
-        Cause::MissingName
+        FailureCause::MissingName
     } else {
-        Cause::Exception
+        FailureCause::Exception
     }
 }

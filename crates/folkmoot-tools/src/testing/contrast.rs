@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TestRun, Tested};
+use super::{TestResult, TestRun};
 
 /// Who passes what, and what it takes them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,17 +30,18 @@ const MEMORY_DIFFERS: f64 = 0.20;
 
 /// Compares two runs of one suite. Tests that only one of them has are left out.
 pub fn contrast(first: &TestRun, second: &TestRun) -> Contrast {
-    let pairs: Vec<(&Tested, &Tested)> =
+    let pairs: Vec<(&TestResult, &TestResult)> =
         first.tested.iter().filter_map(|a| second.tested.iter().find(|b| b.name == a.name).map(|b| (a, b))).collect();
     let names = |first: bool, second: bool| {
-        let wanted = move |(a, b): &&(&Tested, &Tested)| a.failed.is_none() == first && b.failed.is_none() == second;
+        let wanted =
+            move |(a, b): &&(&TestResult, &TestResult)| a.failed.is_none() == first && b.failed.is_none() == second;
         pairs.iter().filter(wanted).map(|(a, _)| a.name.clone()).collect::<Vec<_>>()
     };
     let passed: Vec<_> = pairs.iter().filter(|(a, b)| a.failed.is_none() && b.failed.is_none()).collect();
-    let cpu = |of: fn(&(&Tested, &Tested)) -> f64| passed.iter().map(|pair| of(pair)).sum::<f64>();
+    let cpu = |of: fn(&(&TestResult, &TestResult)) -> f64| passed.iter().map(|pair| of(pair)).sum::<f64>();
     let time = ratio(cpu(|(a, _)| a.cpu.as_secs_f64()), cpu(|(_, b)| b.cpu.as_secs_f64()), TIME_DIFFERS);
-    let peak = |tested: &Tested| tested.peak_memory_bytes.map_or(0.0, |bytes| bytes as f64);
-    let most = |of: &dyn Fn(&(&Tested, &Tested)) -> f64| passed.iter().map(|pair| of(pair)).fold(0.0, f64::max);
+    let peak = |tested: &TestResult| tested.peak_memory_bytes.map_or(0.0, |bytes| bytes as f64);
+    let most = |of: &dyn Fn(&(&TestResult, &TestResult)) -> f64| passed.iter().map(|pair| of(pair)).fold(0.0, f64::max);
     let memory = ratio(most(&|(a, _)| peak(a)), most(&|(_, b)| peak(b)), MEMORY_DIFFERS);
     let (only_first, only_second) = (names(true, false), names(false, true));
     let winner = match (only_first.len().cmp(&only_second.len()), time) {

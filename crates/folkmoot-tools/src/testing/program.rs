@@ -1,17 +1,17 @@
 //! A test and its solution as one program.
 
 use super::{Solution, TestCase};
-use crate::jail::{Language, Limits, Program};
+use crate::jail::{JailLimits, Program, ProgramLanguage};
 
 /// The program that executes a test, and prints its standard input, the mark, when the test has
 /// come to its end.
-pub(super) fn program(solution: &Solution, test: &TestCase, mark: &str, limits: Limits) -> Program {
+pub(super) fn program(solution: &Solution, test: &TestCase, mark: &str, limits: JailLimits) -> Program {
     let (main, solution_file, test_file) = match solution.language {
-        Language::Python => (PYTHON.to_owned(), "solution.py", Some("test.py")),
-        Language::JavaScript => (JAVASCRIPT.to_owned(), "solution.mjs", Some("test.mjs")),
-        Language::Bash => (BASH.to_owned(), "solution.sh", Some("test.sh")),
-        Language::Go => (GO.to_owned(), "solution.go", Some("test.go")),
-        Language::Rust => (format!("{RUST}fn check() {{\n{}\n}}\n", test.code), "solution.rs", None),
+        ProgramLanguage::Python => (PYTHON.to_owned(), "solution.py", Some("test.py")),
+        ProgramLanguage::JavaScript => (JAVASCRIPT.to_owned(), "solution.mjs", Some("test.mjs")),
+        ProgramLanguage::Bash => (BASH.to_owned(), "solution.sh", Some("test.sh")),
+        ProgramLanguage::Go => (GO.to_owned(), "solution.go", Some("test.go")),
+        ProgramLanguage::Rust => (format!("{RUST}fn check() {{\n{}\n}}\n", test.code), "solution.rs", None),
     };
     let mut files = vec![(solution_file.to_owned(), solution.code.clone().into_bytes())];
     files.extend(test_file.map(|name| (name.to_owned(), test.code.clone().into_bytes())));

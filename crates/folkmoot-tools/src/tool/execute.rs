@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Tool, ToolError, parsed, printed};
 use crate::{
-    jail::{End, Execution, Jail, Language, Program, Report},
+    jail::{Execution, Jail, JobEnd, JobReport, Program, ProgramLanguage},
     testing,
 };
 
@@ -40,7 +40,7 @@ impl ExecuteTool {
             stdin: String,
         }
         let Arguments { language, code, stdin } = parsed(arguments)?;
-        let program = Program { stdin: stdin.into_bytes(), ..Program::new(Language::named(&language)?, code) };
+        let program = Program { stdin: stdin.into_bytes(), ..Program::new(ProgramLanguage::named(&language)?, code) };
         Ok(match self.jail.execute(program).await? {
             Execution::NotCompiled(report) => told("not_compiled", &report),
             Execution::Ran(report) => told(ended(report.end), &report),
@@ -48,11 +48,11 @@ impl ExecuteTool {
     }
 }
 
-fn told(end: &str, report: &Report) -> Value {
+fn told(end: &str, report: &JobReport) -> Value {
     let (code, signal, limit) = match report.end {
-        End::Exited(code) => (Some(code), None, None),
-        End::Signalled(signal) => (None, Some(signal), None),
-        End::Limited(limit) => (None, None, Some(limit)),
+        JobEnd::Exited(code) => (Some(code), None, None),
+        JobEnd::Signalled(signal) => (None, Some(signal), None),
+        JobEnd::Limited(limit) => (None, None, Some(limit)),
     };
     let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let told = json!({
@@ -64,11 +64,11 @@ fn told(end: &str, report: &Report) -> Value {
     super::without_nulls(told)
 }
 
-pub(super) fn ended(end: End) -> &'static str {
+pub(super) fn ended(end: JobEnd) -> &'static str {
     match end {
-        End::Exited(_) => "exited",
-        End::Signalled(_) => "signalled",
-        End::Limited(_) => "limited",
+        JobEnd::Exited(_) => "exited",
+        JobEnd::Signalled(_) => "signalled",
+        JobEnd::Limited(_) => "limited",
     }
 }
 
@@ -86,7 +86,7 @@ impl Tool for ExecuteTool {
         json!({
             "type": "object",
             "properties": {
-                "language": { "enum": Language::WORDS },
+                "language": { "enum": ProgramLanguage::WORDS },
                 "code": { "type": "string", "minLength": 1, "maxLength": CODE_BYTES_MAX },
                 "stdin": { "type": "string", "maxLength": CODE_BYTES_MAX, "description": "what it can read" },
             },

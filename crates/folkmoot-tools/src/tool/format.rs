@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Tool, ToolError, ToolErrorCode, parsed};
 use crate::{
-    format::{self, FormatError, Language},
+    format::{self, FormatError, FormatLanguage},
     jail::Jail,
 };
 
@@ -31,7 +31,7 @@ impl FormatTool {
     async fn run(&self, arguments: Value) -> Result<Value, ToolError> {
         #[derive(Deserialize)]
         struct Arguments {
-            language: Language,
+            language: FormatLanguage,
             code: String,
         }
         let Arguments { language, code } = parsed(arguments)?;
@@ -64,7 +64,7 @@ impl Tool for FormatTool {
         json!({
             "type": "object",
             "properties": {
-                "language": { "enum": Language::WORDS },
+                "language": { "enum": FormatLanguage::WORDS },
                 "code": { "type": "string", "maxLength": CODE_BYTES_MAX },
             },
             "required": ["language", "code"],

@@ -40,7 +40,7 @@ impl View {
 
     /// The three tools.
     pub fn tools(self) -> [GitTool; 3] {
-        [Verb::Diff, Verb::History, Verb::Blame].map(|verb| GitTool { view: self.clone(), verb })
+        [GitVerb::Diff, GitVerb::History, GitVerb::Blame].map(|verb| GitTool { view: self.clone(), verb })
     }
 }
 
@@ -48,11 +48,11 @@ impl View {
 #[derive(Clone, Debug)]
 pub struct GitTool {
     view: View,
-    verb: Verb,
+    verb: GitVerb,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verb {
+enum GitVerb {
     Diff,
     History,
     Blame,
@@ -148,14 +148,14 @@ impl Tool for GitTool {
 
     fn description(&self) -> &str {
         match self.verb {
-            Verb::Diff => {
+            GitVerb::Diff => {
                 "What differs between two commits of the project: every file, and the text as far as it fits. Without arguments, what \
                  was committed since the work began. What is not committed is not in it."
             }
-            Verb::History => {
+            GitVerb::History => {
                 "The commits that touched a file of the project, also under earlier names, the newest first."
             }
-            Verb::Blame => "Which commit each line of a file of the project is from, and who wrote it.",
+            GitVerb::Blame => "Which commit each line of a file of the project is from, and who wrote it.",
         }
     }
 
@@ -166,12 +166,12 @@ impl Tool for GitTool {
             json!({ "type": "string", "minLength": 1, "maxLength": 1024, "description": "from the project's top" });
         let line = json!({ "type": "integer", "minimum": 1 });
         let (properties, required) = match self.verb {
-            Verb::Diff => (json!({ "from": revision, "to": revision }), json!([])),
-            Verb::History => {
+            GitVerb::Diff => (json!({ "from": revision, "to": revision }), json!([])),
+            GitVerb::History => {
                 let limit = json!({ "type": "integer", "minimum": 1, "maximum": COMMITS_MAX });
                 (json!({ "path": path, "revision": revision, "limit": limit }), json!(["path"]))
             }
-            Verb::Blame => {
+            GitVerb::Blame => {
                 (json!({ "path": path, "revision": revision, "first_line": line, "last_line": line }), json!(["path"]))
             }
         };
@@ -180,9 +180,9 @@ impl Tool for GitTool {
 
     fn call(&self, arguments: Value) -> BoxFuture<'_, Result<Value, ToolError>> {
         match self.verb {
-            Verb::Diff => self.diff(arguments).boxed(),
-            Verb::History => self.history(arguments).boxed(),
-            Verb::Blame => self.blame(arguments).boxed(),
+            GitVerb::Diff => self.diff(arguments).boxed(),
+            GitVerb::History => self.history(arguments).boxed(),
+            GitVerb::Blame => self.blame(arguments).boxed(),
         }
     }
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{Tool, ToolError, execute::ended, parsed, printed};
 use crate::{
-    jail::{End, Jail, Limits},
-    project::{self, Check, CommandResult, Purpose},
+    jail::{Jail, JailLimits, JobEnd},
+    project::{self, CommandResult, ProjectCheck, Purpose},
 };
 
 /// What is told of what all commands printed.
@@ -20,7 +20,7 @@ const OUTPUT_BYTES: usize = 24 * 1024;
 pub struct ProjectCommandTool {
     jail: Jail,
     folder: PathBuf,
-    limits: Limits,
+    limits: JailLimits,
 }
 
 impl ProjectCommandTool {
@@ -28,7 +28,7 @@ impl ProjectCommandTool {
     pub const NAME: &str = "project_command";
 
     /// Those of the project in a folder.
-    pub fn new(jail: Jail, folder: impl Into<PathBuf>, limits: Limits) -> Self {
+    pub fn new(jail: Jail, folder: impl Into<PathBuf>, limits: JailLimits) -> Self {
         Self { jail, folder: folder.into(), limits }
     }
 
@@ -47,9 +47,9 @@ impl ProjectCommandTool {
         let check = project::check(&self.jail, &self.folder, &project, purpose, &self.limits).await?;
         let passed = check.passed();
         Ok(match check {
-            Check::NoCommand => json!({ "outcome": "no_command", "passed": passed }),
-            Check::Unavailable(why) => json!({ "outcome": "unavailable", "passed": passed, "why": why }),
-            Check::Ran(results) => {
+            ProjectCheck::NoCommand => json!({ "outcome": "no_command", "passed": passed }),
+            ProjectCheck::Unavailable(why) => json!({ "outcome": "unavailable", "passed": passed, "why": why }),
+            ProjectCheck::Ran(results) => {
                 let output_bytes = OUTPUT_BYTES / results.len().max(1);
                 let commands: Vec<Value> = results.iter().map(|result| told(result, output_bytes)).collect();
                 json!({ "outcome": "ran", "passed": passed, "commands": commands })
@@ -60,9 +60,9 @@ impl ProjectCommandTool {
 
 fn told(result: &CommandResult, output_bytes: usize) -> Value {
     let (code, limit) = match result.end {
-        End::Exited(code) => (Some(code), None),
-        End::Signalled(_) => (None, None),
-        End::Limited(limit) => (None, Some(limit)),
+        JobEnd::Exited(code) => (Some(code), None),
+        JobEnd::Signalled(_) => (None, None),
+        JobEnd::Limited(limit) => (None, Some(limit)),
     };
     super::without_nulls(json!({
         "command": result.command.argv.join(" "), "folder": result.command.folder, "passed": result.passed,

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Tool, ToolError, parsed, printed};
 use crate::{
-    jail::{Jail, Language},
-    testing::{self, Category, Difficulty, Solution, Suite, TestCase, Verdict},
+    jail::{Jail, ProgramLanguage},
+    testing::{self, Category, Difficulty, Solution, Suite, TestCase, TestRunStatus},
 };
 
 /// As many as a model writes at once, and as fit into a call.
@@ -41,14 +41,14 @@ impl RunTestsTool {
             tests: Vec<TestCase>,
         }
         let Arguments { language, solution, tests } = parsed(arguments)?;
-        let language = Language::named(&language)?;
+        let language = ProgramLanguage::named(&language)?;
         let suite = Suite::new("agent", tests)?;
         let solution = Solution { id: "solution".to_owned(), language, code: solution };
         let run = testing::run_tests(&self.jail, &solution, &suite, &testing::limits(language)).await?;
         let verdict = match run.verdict() {
-            Verdict::NoTests => "no_tests",
-            Verdict::AllPassed => "all_passed",
-            Verdict::SomeFailed => "some_failed",
+            TestRunStatus::NoTests => "no_tests",
+            TestRunStatus::AllPassed => "all_passed",
+            TestRunStatus::SomeFailed => "some_failed",
         };
         let output_bytes = (OUTPUT_BYTES / run.tested.len().max(1)).min(OUTPUT_BYTES_OF_ONE);
         let tests = run.tested.iter().map(|tested| {
@@ -82,7 +82,7 @@ impl Tool for RunTestsTool {
         json!({
             "type": "object",
             "properties": {
-                "language": { "enum": Language::WORDS },
+                "language": { "enum": ProgramLanguage::WORDS },
                 "solution": code,
                 "tests": { "type": "array", "maxItems": TESTS_MAX, "items": {
                     "type": "object",

@@ -61,8 +61,8 @@ pub fn check(schema: &Compiled, value: &Value) -> Result<(), String> {
 
 /// How long a value is as JSON, without writing it down.
 pub(crate) fn json_bytes(value: &Value) -> usize {
-    struct Count(usize);
-    impl io::Write for Count {
+    struct SchemaCount(usize);
+    impl io::Write for SchemaCount {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0 += bytes.len();
             Ok(bytes.len())
@@ -71,7 +71,7 @@ pub(crate) fn json_bytes(value: &Value) -> usize {
             Ok(())
         }
     }
-    let mut count = Count(0);
+    let mut count = SchemaCount(0);
     serde_json::to_writer(&mut count, value).expect("counting does not fail");
     count.0
 }

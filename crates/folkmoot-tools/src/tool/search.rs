@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{Tool, ToolError, parsed};
 use crate::{
     foreign,
-    retrieval::{Index, Limits, RetrievalError},
+    retrieval::{Index, RetrievalError, RetrievalLimits},
 };
 
 /// How many passages, where nobody says, and at most.
@@ -56,7 +56,7 @@ impl SearchTool {
             // A search that panicked has changed nothing: what is written is written in one
             // transaction.
             let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
-            let indexed = index.update(&folder, &Limits::default())?;
+            let indexed = index.update(&folder, &RetrievalLimits::default())?;
             Ok::<_, RetrievalError>((index.search(&query, limit)?, indexed))
         });
         let found = found.await.map_err(|error| ToolError::failed(error.to_string()))?;

@@ -12,16 +12,16 @@
 use std::convert::Infallible;
 
 use folkmoot_llm::{
-    Answer, Failure, FailureKind, Finish, Hear, Message, Model, Prompts, Request, Schema, Speaker,
-    prompt::Context,
+    FailureKind, Finish, Hear, Message, Model, ModelAnswer, ModelFailure, ModelRequest, Prompts, Schema, Speaker,
+    prompt::PromptContext,
     request::TOOL_TURN,
-    structured::{self, Shape},
+    structured::{self, SchemaValidator},
 };
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Offer, ToolCall, Toolbox};
+use super::{ToolCall, ToolOffer, Toolbox};
 
 /// How much an agent may do in one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,19 +40,19 @@ impl Default for TurnLimits {
 /// What a turn was, for the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Turn {
+pub struct ToolTurn {
     /// Each answer of the model, also those that call a tool.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<ModelAnswer>,
     /// Each call of a tool, in order.
     pub tool_calls: Vec<ToolCall>,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: TurnOutcome,
 }
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum TurnOutcome {
     /// With an answer: of the request's shape if it has one, else a text.
     Answered(Value),
     /// With words that are no answer, also when asked again.
@@ -64,7 +64,7 @@ pub enum Outcome {
     OutOfCalls,
     /// The model failed after it had answered at least once. What was paid for, and what tools did,
     /// is not lost.
-    Failed(Failure),
+    Failed(ModelFailure),
 }
 
 /// How a turn reaches its model and its tools: at once, or as steps of a run.
@@ -73,7 +73,10 @@ pub trait Steps: Send {
     type Error: Send;
 
     /// Asks the model. What it fails with is within.
-    fn ask<'a>(&'a mut self, request: &'a Request) -> BoxFuture<'a, Result<Result<Answer, Failure>, Self::Error>>;
+    fn ask<'a>(
+        &'a mut self,
+        request: &'a ModelRequest,
+    ) -> BoxFuture<'a, Result<Result<ModelAnswer, ModelFailure>, Self::Error>>;
 
     /// Calls a tool. What it fails with is in the record.
     fn call<'a>(&'a mut self, tool: &'a str, arguments: Value) -> BoxFuture<'a, Result<ToolCall, Self::Error>>;
@@ -89,7 +92,10 @@ struct AtOnce<'a> {
 impl Steps for AtOnce<'_> {
     type Error = Infallible;
 
-    fn ask<'a>(&'a mut self, request: &'a Request) -> BoxFuture<'a, Result<Result<Answer, Failure>, Infallible>> {
+    fn ask<'a>(
+        &'a mut self,
+        request: &'a ModelRequest,
+    ) -> BoxFuture<'a, Result<Result<ModelAnswer, ModelFailure>, Infallible>> {
         if std::mem::replace(&mut self.asked, true) {
             self.hear.again();
         }
@@ -109,11 +115,11 @@ impl Steps for AtOnce<'_> {
 pub async fn turn(
     model: &dyn Model,
     prompts: &Prompts,
-    request: Request,
+    request: ModelRequest,
     tools: &Toolbox,
     limits: TurnLimits,
     hear: &mut dyn Hear,
-) -> Result<Turn, Failure> {
+) -> Result<ToolTurn, ModelFailure> {
     if tools.is_empty() {
         return without_tools(model, prompts, request, hear).await;
     }
@@ -126,10 +132,10 @@ pub async fn turn(
 pub async fn turn_by<S: Steps>(
     steps: &mut S,
     prompts: &Prompts,
-    request: Request,
-    offers: &[Offer],
+    request: ModelRequest,
+    offers: &[ToolOffer],
     limits: TurnLimits,
-) -> Result<Result<Turn, Failure>, S::Error> {
+) -> Result<Result<ToolTurn, ModelFailure>, S::Error> {
     let key = request.idempotency_key.clone();
     let introduced = Protocol::new(prompts, request.schema.as_ref(), offers)
         .and_then(|protocol| protocol.introduce(request, limits).map(|asked| (protocol, asked)));
@@ -137,26 +143,26 @@ pub async fn turn_by<S: Steps>(
         Ok(introduced) => introduced,
         Err(failure) => return Ok(Err(failure)),
     };
-    let mut turn = Turn { answers: Vec::new(), tool_calls: Vec::new(), outcome: Outcome::OutOfCalls };
+    let mut turn = ToolTurn { answers: Vec::new(), tool_calls: Vec::new(), outcome: TurnOutcome::OutOfCalls };
     let mut is_repair = false;
     loop {
         let answer = match steps.ask(&asked).await? {
             Ok(answer) => answer,
             Err(failure) if turn.answers.is_empty() => return Ok(Err(failure)),
-            Err(failure) => return Ok(Ok(Turn { outcome: Outcome::Failed(failure), ..turn })),
+            Err(failure) => return Ok(Ok(ToolTurn { outcome: TurnOutcome::Failed(failure), ..turn })),
         };
         let said = protocol.read(&answer);
         asked.messages.push(Message { speaker: Speaker::Assistant, text: answer.text.clone() });
         turn.answers.push(answer);
         let reply = match said {
-            Ok(Said::Answer(value)) => return Ok(Ok(Turn { outcome: Outcome::Answered(value), ..turn })),
-            Ok(Said::Call { .. }) if turn.tool_calls.len() >= limits.calls_max => return Ok(Ok(turn)),
-            Ok(Said::Call { tool, arguments }) => {
+            Ok(ModelReply::Answer(value)) => return Ok(Ok(ToolTurn { outcome: TurnOutcome::Answered(value), ..turn })),
+            Ok(ModelReply::Call { .. }) if turn.tool_calls.len() >= limits.calls_max => return Ok(Ok(turn)),
+            Ok(ModelReply::Call { tool, arguments }) => {
                 is_repair = false;
                 turn.tool_calls.push(steps.call(&tool, arguments).await?);
                 protocol.tell(turn.tool_calls.last(), limits.calls_max - turn.tool_calls.len())
             }
-            Err(why) if is_repair => return Ok(Ok(Turn { outcome: Outcome::Unparsed { why }, ..turn })),
+            Err(why) if is_repair => return Ok(Ok(ToolTurn { outcome: TurnOutcome::Unparsed { why }, ..turn })),
             Err(why) => {
                 is_repair = true;
                 protocol.repair(&why)
@@ -175,26 +181,26 @@ pub async fn turn_by<S: Steps>(
 async fn without_tools(
     model: &dyn Model,
     prompts: &Prompts,
-    request: Request,
+    request: ModelRequest,
     hear: &mut dyn Hear,
-) -> Result<Turn, Failure> {
+) -> Result<ToolTurn, ModelFailure> {
     let (outcome, answers) = if request.schema.is_some() {
         let structured = structured::ask(model, prompts, &request, hear).await?;
         let outcome = match structured.outcome {
-            structured::Outcome::Parsed(value) => Outcome::Answered(value),
-            structured::Outcome::Unparsed(why) => Outcome::Unparsed { why },
+            structured::ParseOutcome::Parsed(value) => TurnOutcome::Answered(value),
+            structured::ParseOutcome::Unparsed(why) => TurnOutcome::Unparsed { why },
         };
         (outcome, structured.answers)
     } else {
         let answer = model.ask(&request, hear).await?;
-        (Outcome::Answered(Value::String(answer.text.clone())), vec![answer])
+        (TurnOutcome::Answered(Value::String(answer.text.clone())), vec![answer])
     };
-    Ok(Turn { answers, tool_calls: Vec::new(), outcome })
+    Ok(ToolTurn { answers, tool_calls: Vec::new(), outcome })
 }
 
 /// What a model said, by the protocol.
 #[derive(Debug, PartialEq)]
-enum Said {
+enum ModelReply {
     Answer(Value),
     Call { tool: String, arguments: Value },
 }
@@ -203,21 +209,22 @@ enum Said {
 #[derive(Debug)]
 struct Protocol<'a> {
     prompts: &'a Prompts,
-    offers: &'a [Offer],
+    offers: &'a [ToolOffer],
     /// What the answer must be like, as the request says; a text where it says nothing.
     form: Value,
-    answer: Shape,
+    answer: SchemaValidator,
     /// What every message of the model must be like.
     schema: Value,
-    message: Shape,
+    message: SchemaValidator,
 }
 
 impl<'a> Protocol<'a> {
-    fn new(prompts: &'a Prompts, asked: Option<&Schema>, offers: &'a [Offer]) -> Result<Self, Failure> {
+    fn new(prompts: &'a Prompts, asked: Option<&Schema>, offers: &'a [ToolOffer]) -> Result<Self, ModelFailure> {
         let form = asked.map_or_else(|| json!({ "type": "string" }), |asked| asked.schema.clone());
         let mut schema = schema(&form);
-        let compiled =
-            |schema: &Value| Shape::new(schema).map_err(|why| misconfigured(format!("a schema cannot be used: {why}")));
+        let compiled = |schema: &Value| {
+            SchemaValidator::new(schema).map_err(|why| misconfigured(format!("a schema cannot be used: {why}")))
+        };
         let message = compiled(&schema)?;
         // Who asks for another tool all the same is told which there are, and need not say the
         // whole again.
@@ -226,17 +233,18 @@ impl<'a> Protocol<'a> {
     }
 
     /// The request, with the tools and how they are called in its instructions.
-    fn introduce(&self, request: Request, limits: TurnLimits) -> Result<Request, Failure> {
-        let context =
-            Context::new().data("tools", super::describe(self.offers).trim_end()).data("form", self.form.to_string());
+    fn introduce(&self, request: ModelRequest, limits: TurnLimits) -> Result<ModelRequest, ModelFailure> {
+        let context = PromptContext::new()
+            .data("tools", super::describe(self.offers).trim_end())
+            .data("form", self.form.to_string());
         let tool_use = self.render("parts/tool_use.md", context.number("calls_left", number(limits.calls_max)))?;
         let system = request.system.map_or(tool_use.clone(), |system| format!("{system}\n\n{tool_use}"));
         let schema = Schema { name: TOOL_TURN.to_owned(), schema: self.schema.clone() };
-        Ok(Request { system: Some(system), schema: Some(schema), ..request })
+        Ok(ModelRequest { system: Some(system), schema: Some(schema), ..request })
     }
 
     /// What came of a call, as the model is told.
-    fn tell(&self, call: Option<&ToolCall>, left: usize) -> Result<String, Failure> {
+    fn tell(&self, call: Option<&ToolCall>, left: usize) -> Result<String, ModelFailure> {
         let (call, result) = call.map_or_else(Default::default, |call| {
             let result = match &call.result {
                 Ok(Value::String(text)) => text.clone(),
@@ -245,30 +253,30 @@ impl<'a> Protocol<'a> {
             };
             (json!({ "tool": call.tool, "arguments": call.arguments }).to_string(), result)
         });
-        let context = Context::new().data("call", call).data("result", result);
+        let context = PromptContext::new().data("call", call).data("result", result);
         self.render("parts/tool_result.md", context.number("calls_left", number(left)))
     }
 
-    fn repair(&self, why: &str) -> Result<String, Failure> {
+    fn repair(&self, why: &str) -> Result<String, ModelFailure> {
         let schema = json!({ "anyOf": [
             { "type": "object", "required": ["answer"], "properties": { "answer": self.form } },
             { "type": "object", "required": ["tool", "arguments"], "properties": {
                 "tool": { "enum": names(self.offers) }, "arguments": { "type": "object" },
             } },
         ] });
-        self.render("parts/repair.md", Context::new().data("problems", why).data("schema", schema.to_string()))
+        self.render("parts/repair.md", PromptContext::new().data("problems", why).data("schema", schema.to_string()))
     }
 
-    fn render(&self, name: &str, context: Context) -> Result<String, Failure> {
+    fn render(&self, name: &str, context: PromptContext) -> Result<String, ModelFailure> {
         self.prompts.render(name, &context).map_err(|error| misconfigured(error.to_string()))
     }
 
-    fn read(&self, answer: &Answer) -> Result<Said, String> {
+    fn read(&self, answer: &ModelAnswer) -> Result<ModelReply, String> {
         let said = self.message.read(&answer.text).and_then(|said| self.understand(said));
         // Many models leave out what stands around the answer. What has the very shape that was
         // asked for is it.
         let said = said.or_else(|why| match self.form["type"] == "object" {
-            true => self.answer.read(&answer.text).map(Said::Answer).map_err(|_| why),
+            true => self.answer.read(&answer.text).map(ModelReply::Answer).map_err(|_| why),
             false => Err(why),
         });
         said.map_err(|why| match answer.finish {
@@ -277,15 +285,17 @@ impl<'a> Protocol<'a> {
         })
     }
 
-    fn understand(&self, mut said: Value) -> Result<Said, String> {
+    fn understand(&self, mut said: Value) -> Result<ModelReply, String> {
         let mut part = |name| said.get_mut(name).map(Value::take);
         match (part("tool"), part("arguments"), part("answer")) {
             (Some(Value::String(tool)), arguments, None) => {
-                Ok(Said::Call { tool, arguments: arguments.unwrap_or_else(|| json!({})) })
+                Ok(ModelReply::Call { tool, arguments: arguments.unwrap_or_else(|| json!({})) })
             }
-            (None, None, Some(answer)) => {
-                self.answer.check(&answer).map(|()| Said::Answer(answer)).map_err(|why| format!("the answer: {why}"))
-            }
+            (None, None, Some(answer)) => self
+                .answer
+                .check(&answer)
+                .map(|()| ModelReply::Answer(answer))
+                .map_err(|why| format!("the answer: {why}")),
             (Some(_), _, None) => Err("`tool` is not a name".to_owned()),
             (Some(_), _, Some(_)) => Err("it calls a tool and answers at the same time".to_owned()),
             (None, Some(_), _) => Err("it has `arguments`, but no `tool`".to_owned()),
@@ -329,12 +339,12 @@ fn has_other_references(schema: &Value) -> bool {
     }
 }
 
-fn names(offers: &[Offer]) -> Vec<&str> {
+fn names(offers: &[ToolOffer]) -> Vec<&str> {
     offers.iter().map(|offer| offer.name.as_str()).collect()
 }
 
-fn misconfigured(why: String) -> Failure {
-    Failure::new("request", FailureKind::Misconfigured, why)
+fn misconfigured(why: String) -> ModelFailure {
+    ModelFailure::new("request", FailureKind::Misconfigured, why)
 }
 
 fn number(count: usize) -> i64 {

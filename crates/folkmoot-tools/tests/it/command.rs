@@ -5,19 +5,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use folkmoot_llm::{Answer, Failure, FailureKind, Model, Request, Usage};
-use folkmoot_tools::{Command, command::CommandLimits};
+use folkmoot_llm::{FailureKind, Model, ModelAnswer, ModelFailure, ModelRequest, TokenUsage};
+use folkmoot_tools::{CommandModel, command::CommandLimits};
 
-fn bash(script: &str) -> Command {
+fn bash(script: &str) -> CommandModel {
     command(&["bash", "-c", script])
 }
 
-fn python(script: &str) -> Command {
+fn python(script: &str) -> CommandModel {
     command(&[crate::process::python(), "-IS", "-c", script])
 }
 
-fn command(command: &[&str]) -> Command {
-    Command {
+fn command(command: &[&str]) -> CommandModel {
+    CommandModel {
         provider: "mine".to_owned(),
         model: "script".to_owned(),
         command: command.iter().map(|part| (*part).to_owned()).collect(),
@@ -26,11 +26,11 @@ fn command(command: &[&str]) -> Command {
     }
 }
 
-async fn ask(command: &Command, prompt: &str) -> Result<Answer, Failure> {
-    command.ask(&Request::new(prompt), &mut ()).await
+async fn ask(command: &CommandModel, prompt: &str) -> Result<ModelAnswer, ModelFailure> {
+    command.ask(&ModelRequest::new(prompt), &mut ()).await
 }
 
-async fn fails(command: &Command, kind: FailureKind, part: &str) {
+async fn fails(command: &CommandModel, kind: FailureKind, part: &str) {
     let begun = Instant::now();
     let failure = ask(command, "?").await.unwrap_err();
     assert_eq!((failure.kind, failure.provider.as_str()), (kind, "mine"), "{failure}");
@@ -52,7 +52,7 @@ async fn exists(file: &Path) {
 async fn a_command_answers_with_what_it_prints() {
     let answer = ask(&bash("tr a-z A-Z"), "hello").await.unwrap();
     assert_eq!((answer.text.as_str(), answer.sent.as_str()), ("HELLO", "hello"));
-    assert_eq!(answer.usage, Usage { input_tokens: 2, cached_tokens: 0, output_tokens: 2, estimated: true });
+    assert_eq!(answer.usage, TokenUsage { input_tokens: 2, cached_tokens: 0, output_tokens: 2, estimated: true });
     assert_eq!((answer.provider.as_str(), answer.model.as_str()), ("mine", "script"));
 }
 
@@ -65,7 +65,7 @@ for byte in 'Grüße, 世界'.encode():
 ";
     let mut pieces = Vec::new();
     let answer =
-        python(script).ask(&Request::new("?"), &mut |piece: &str| pieces.push(piece.to_owned())).await.unwrap();
+        python(script).ask(&ModelRequest::new("?"), &mut |piece: &str| pieces.push(piece.to_owned())).await.unwrap();
     assert_eq!((answer.text.as_str(), pieces.concat().as_str()), ("Grüße, 世界", "Grüße, 世界"));
     assert!(pieces.len() > 3, "{pieces:?}");
 }
@@ -83,7 +83,7 @@ async fn each_fault_has_its_own_failure() {
     fails(&bash(r"printf 'abc\xe2\x82'"), Malformed, "ends within a character").await;
     fails(&bash(r"printf 'a\0b'"), Malformed, "U+0000").await;
     fails(
-        &Command { limits: CommandLimits { answer_bytes: 1000, ..bash("").limits }, ..bash("yes") },
+        &CommandModel { limits: CommandLimits { answer_bytes: 1000, ..bash("").limits }, ..bash("yes") },
         TooLarge,
         "1000 bytes",
     )
@@ -95,10 +95,10 @@ async fn whoever_is_silent_or_never_ends_is_ended_also_without_wanting_to() {
     let limits =
         CommandLimits { total: Duration::from_millis(400), idle: Duration::from_millis(150), answer_bytes: 1 << 20 };
     let stubborn = "trap '' TERM INT HUP; ";
-    let silent = Command { limits, ..bash(&format!("{stubborn} sleep 60")) };
+    let silent = CommandModel { limits, ..bash(&format!("{stubborn} sleep 60")) };
     fails(&silent, FailureKind::TimedOut, "say anything within 150ms").await;
     let limits = CommandLimits { idle: Duration::from_secs(60), ..limits };
-    let endless = Command { limits, ..bash(&format!("{stubborn} while true; do echo more; sleep 0.02; done")) };
+    let endless = CommandModel { limits, ..bash(&format!("{stubborn} while true; do echo more; sleep 0.02; done")) };
     fails(&endless, FailureKind::TimedOut, "end within 400ms").await;
 }
 
@@ -130,7 +130,7 @@ async fn a_call_that_nobody_waits_for_ends_the_whole_process_group() {
         child.display()
     );
     let command = bash(&script);
-    let request = Request::new("?");
+    let request = ModelRequest::new("?");
     let mut nobody = ();
     tokio::select! {
         answer = command.ask(&request, &mut nobody) => panic!("answered {answer:?}"),
@@ -161,7 +161,7 @@ print(total)
 
 #[tokio::test]
 async fn it_sees_an_empty_folder_and_the_variables_that_it_is_given() {
-    let env = Command {
+    let env = CommandModel {
         environment: vec!["CARGO_PKG_NAME".to_owned(), "NOT_SET_ANYWHERE".to_owned()],
         ..bash("env; ls -A; pwd")
     };
@@ -178,7 +178,7 @@ async fn it_sees_an_empty_folder_and_the_variables_that_it_is_given() {
 #[tokio::test]
 async fn what_it_was_given_does_not_come_back_in_a_failure() {
     let secret = std::env::var("CARGO_PKG_NAME").unwrap();
-    let leak = Command {
+    let leak = CommandModel {
         environment: vec!["CARGO_PKG_NAME".to_owned()],
         ..bash("echo \"bad key $CARGO_PKG_NAME\" >&2; exit 1")
     };
@@ -194,25 +194,25 @@ async fn an_answer_that_repeats_what_it_was_given_is_shown_to_nobody() {
     let at_once = r#"printf 'It is %s' "$CARGO_PKG_DESCRIPTION""#;
     let slowly = r#"printf 'It is %s' "${CARGO_PKG_DESCRIPTION%?}"; sleep 0.2; echo "${CARGO_PKG_DESCRIPTION: -1}""#;
     for script in [at_once, slowly] {
-        let leak = Command { environment: vec![given.to_owned()], ..bash(script) };
+        let leak = CommandModel { environment: vec![given.to_owned()], ..bash(script) };
         let mut heard = String::new();
-        let failure = leak.ask(&Request::new("?"), &mut |piece: &str| heard.push_str(piece)).await.unwrap_err();
+        let failure = leak.ask(&ModelRequest::new("?"), &mut |piece: &str| heard.push_str(piece)).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::Withheld, "{failure}");
         assert_eq!(failure.detail, "the answer repeats CARGO_PKG_DESCRIPTION, so nobody is shown it");
         assert!("It is ".starts_with(&heard), "{heard}");
     }
     // What only begins like it is heard, all of it.
     let harmless = r#"printf '%s' "${CARGO_PKG_DESCRIPTION%?}""#;
-    let harmless = Command { environment: vec![given.to_owned()], ..bash(harmless) };
+    let harmless = CommandModel { environment: vec![given.to_owned()], ..bash(harmless) };
     let mut heard = String::new();
-    let answer = harmless.ask(&Request::new("?"), &mut |piece: &str| heard.push_str(piece)).await.unwrap();
+    let answer = harmless.ask(&ModelRequest::new("?"), &mut |piece: &str| heard.push_str(piece)).await.unwrap();
     assert_eq!((answer.text.as_str(), heard.as_str()), (&secret[..secret.len() - 1], &secret[..secret.len() - 1]));
 }
 
 #[tokio::test]
 async fn nor_in_one_so_long_that_its_beginning_is_lost() {
     let secret = std::env::var("CARGO_PKG_DESCRIPTION").unwrap();
-    let leak = Command {
+    let leak = CommandModel {
         environment: vec!["CARGO_PKG_DESCRIPTION".to_owned()],
         ..bash(r#"for i in {1..99}; do printf '%s' "$CARGO_PKG_DESCRIPTION"; done >&2; exit 1"#)
     };

@@ -13,8 +13,8 @@ use std::{
 
 use folkmoot_core::Timestamp;
 use folkmoot_tools::git::{
-    Author, Change, ChangedFile, Committed, GitError, Kind, Limits, Line, Listed, Removal, Repository, Revision,
-    Snapshot,
+    Author, BlameLine, Change, ChangedFile, Committed, GitError, GitLimits, Removal, Repository, Revision, Snapshot,
+    WorktreeInfo, WorktreeKind,
 };
 use tempfile::TempDir;
 
@@ -104,7 +104,7 @@ fn files<const N: usize>(files: [(&str, &str); N]) -> Snapshot {
 async fn a_run_has_a_branch_and_commits_to_it() {
     let user = User::with_a_commit();
     let first = user.git(&["rev-parse", "HEAD"]);
-    let worktree = user.repository().await.worktree(Kind::Debate, "session-1", None).await.unwrap();
+    let worktree = user.repository().await.worktree(WorktreeKind::Debate, "session-1", None).await.unwrap();
     assert_eq!((worktree.branch(), worktree.base()), ("debate/session-1", first.as_str()));
     assert_eq!(fs::read_to_string(worktree.folder().join("a.txt")).unwrap(), "one\ntwo\n");
 
@@ -137,7 +137,7 @@ async fn a_run_has_a_branch_and_commits_to_it() {
 #[tokio::test]
 async fn a_snapshot_that_changes_nothing_says_so() {
     let user = User::with_a_commit();
-    let worktree = user.repository().await.worktree(Kind::Task, "TASK-001", None).await.unwrap();
+    let worktree = user.repository().await.worktree(WorktreeKind::Task, "TASK-001", None).await.unwrap();
     let first = worktree.commit(files([("a.txt", "new\n")]), &author("One")).await.unwrap();
     let again = worktree.commit(files([("a.txt", "new\n")]), &author("Two")).await.unwrap();
     assert_eq!(again, Committed { commit: first.commit.clone(), changed: false });
@@ -150,7 +150,7 @@ async fn the_same_work_gives_the_same_commit() {
     let mut commits = Vec::new();
     for _ in 0..2 {
         let user = User::with_a_commit();
-        let worktree = user.repository().await.worktree(Kind::Debate, "same", None).await.unwrap();
+        let worktree = user.repository().await.worktree(WorktreeKind::Debate, "same", None).await.unwrap();
         commits.push(worktree.commit(files([("b", "b")]), &author("Same")).await.unwrap().commit);
     }
     assert_eq!(commits[0], commits[1]);
@@ -164,7 +164,7 @@ async fn all_that_an_agent_did_in_the_folder_can_be_committed() {
     user.git(&["add", "."]);
     user.git(&["update-index", "--chmod=+x", "run.sh"]);
     user.git(&["commit", "-q", "-m", "Second"]);
-    let worktree = user.repository().await.worktree(Kind::Task, "t", None).await.unwrap();
+    let worktree = user.repository().await.worktree(WorktreeKind::Task, "t", None).await.unwrap();
     let folder = worktree.folder();
     fs::write(folder.join("a.txt"), "changed\n").unwrap();
     fs::remove_file(folder.join("src/lib.rs")).unwrap();
@@ -196,7 +196,7 @@ async fn the_history_of_a_file_follows_its_names_and_blame_knows_each_line() {
     let user = User::with_a_commit();
     let first = user.git(&["rev-parse", "HEAD"]);
     let repository = user.repository().await;
-    let worktree = repository.worktree(Kind::Debate, "h", None).await.unwrap();
+    let worktree = repository.worktree(WorktreeKind::Debate, "h", None).await.unwrap();
     let mut renaming = files([("b.txt", "one\ntwo\n")]);
     renaming.deletions = vec!["a.txt".into()];
     let second = worktree.commit(renaming, &author("Rename it")).await.unwrap().commit;
@@ -223,7 +223,7 @@ async fn the_history_of_a_file_follows_its_names_and_blame_knows_each_line() {
         ChangedFile { path: "b.txt".into(), was: Some("a.txt".into()), change: Change::Renamed, lines: Some((0, 0)) };
     assert_eq!(repository.diff(&first, &second).await.unwrap().files, [renamed]);
 
-    let line = |number, text: &str, commit: &str, author: &str, seconds: i64| Line {
+    let line = |number, text: &str, commit: &str, author: &str, seconds: i64| BlameLine {
         number,
         text: text.into(),
         commit: commit.into(),
@@ -248,10 +248,10 @@ async fn runs_are_listed_and_cleaned_up_as_often_as_one_likes() {
     let before = user.git(&["for-each-ref"]);
     let first = user.git(&["rev-parse", "HEAD"]);
     let repository = user.repository().await;
-    let one = repository.worktree(Kind::Debate, "one", None).await.unwrap();
-    let two = repository.worktree(Kind::Task, "two", None).await.unwrap();
+    let one = repository.worktree(WorktreeKind::Debate, "one", None).await.unwrap();
+    let two = repository.worktree(WorktreeKind::Task, "two", None).await.unwrap();
     let head = one.commit(files([("x", "x")]), &author("X")).await.unwrap().commit;
-    let listed = |kind: Kind, run: &str, head: &str, folder: Option<&Path>| Listed {
+    let listed = |kind: WorktreeKind, run: &str, head: &str, folder: Option<&Path>| WorktreeInfo {
         kind,
         run: run.into(),
         branch: format!("{kind}/{run}"),
@@ -259,26 +259,28 @@ async fn runs_are_listed_and_cleaned_up_as_often_as_one_likes() {
         head: Some(head.into()),
         folder: folder.map(Path::to_owned),
     };
-    let both =
-        [listed(Kind::Debate, "one", &head, Some(one.folder())), listed(Kind::Task, "two", &first, Some(two.folder()))];
+    let both = [
+        listed(WorktreeKind::Debate, "one", &head, Some(one.folder())),
+        listed(WorktreeKind::Task, "two", &first, Some(two.folder())),
+    ];
     assert_eq!(repository.list().await.unwrap(), both);
     // In whichever way git keeps its references.
     user.git(&["pack-refs", "--all"]);
     assert_eq!(repository.list().await.unwrap(), both);
 
     for _ in 0..2 {
-        repository.remove(Kind::Debate, "one", Removal::Folder).await.unwrap();
-        repository.remove(Kind::Task, "two", Removal::Everything).await.unwrap();
-        repository.remove(Kind::Plan, "never-there", Removal::Everything).await.unwrap();
+        repository.remove(WorktreeKind::Debate, "one", Removal::Folder).await.unwrap();
+        repository.remove(WorktreeKind::Task, "two", Removal::Everything).await.unwrap();
+        repository.remove(WorktreeKind::Plan, "never-there", Removal::Everything).await.unwrap();
     }
     assert!(!one.folder().exists() && !two.folder().exists());
-    assert_eq!(repository.list().await.unwrap(), [listed(Kind::Debate, "one", &head, None)]);
+    assert_eq!(repository.list().await.unwrap(), [listed(WorktreeKind::Debate, "one", &head, None)]);
     // The branch was kept, and what it changed can still be seen; a worktree comes back on it.
-    let again = repository.worktree(Kind::Debate, "one", None).await.unwrap();
+    let again = repository.worktree(WorktreeKind::Debate, "one", None).await.unwrap();
     assert_eq!(again.diff().await.unwrap().files.len(), 1);
     assert!(again.folder().join("x").exists());
 
-    repository.remove(Kind::Debate, "one", Removal::Everything).await.unwrap();
+    repository.remove(WorktreeKind::Debate, "one", Removal::Everything).await.unwrap();
     assert_eq!(repository.list().await.unwrap(), []);
     assert_eq!(user.git(&["for-each-ref"]), before);
     assert_eq!(user.git(&["worktree", "list"]).lines().count(), 1);
@@ -304,7 +306,7 @@ async fn the_users_own_work_is_never_touched() {
     let index = fs::read(user.top().join(".git/index")).unwrap();
 
     let repository = user.repository().await;
-    let worktree = repository.worktree(Kind::Task, "t", None).await.unwrap();
+    let worktree = repository.worktree(WorktreeKind::Task, "t", None).await.unwrap();
     assert!(!worktree.folder().join("staged").exists());
     worktree.commit(files([("a.txt", "agent\n")]), &author("A")).await.unwrap();
     fs::write(worktree.folder().join("more"), "x").unwrap();
@@ -314,16 +316,16 @@ async fn the_users_own_work_is_never_touched() {
     repository.blame("task/t", "a.txt").await.unwrap();
     assert_eq!(fs::read(user.top().join(".git/index")).unwrap(), index);
     assert_eq!(user.own(), before);
-    repository.remove(Kind::Task, "t", Removal::Everything).await.unwrap();
+    repository.remove(WorktreeKind::Task, "t", Removal::Everything).await.unwrap();
     assert_eq!(user.own(), before);
 }
 
 #[tokio::test]
 async fn a_diff_that_is_too_long_says_that_it_was_cut_and_names_every_file() {
     let user = User::with_a_commit();
-    let limits = Limits { diff_bytes: 2000, ..Limits::default() };
+    let limits = GitLimits { diff_bytes: 2000, ..GitLimits::default() };
     let repository = Repository::open_with(&user.top(), limits).await.unwrap();
-    let worktree = repository.worktree(Kind::Debate, "long", None).await.unwrap();
+    let worktree = repository.worktree(WorktreeKind::Debate, "long", None).await.unwrap();
     let long = "a line of text\n".repeat(100_000);
     worktree.commit(files([("1", &long), ("2", "short\n")]), &author("Long")).await.unwrap();
     let diff = worktree.diff().await.unwrap();
@@ -334,9 +336,9 @@ async fn a_diff_that_is_too_long_says_that_it_was_cut_and_names_every_file() {
 #[tokio::test]
 async fn limits_are_errors_of_their_own() {
     let user = User::with_a_commit();
-    let tight = Limits { snapshot_bytes: 10, snapshot_files: 2, output_bytes: 3000, ..Limits::default() };
+    let tight = GitLimits { snapshot_bytes: 10, snapshot_files: 2, output_bytes: 3000, ..GitLimits::default() };
     let repository = Repository::open_with(&user.top(), tight).await.unwrap();
-    let worktree = repository.worktree(Kind::Debate, "tight", None).await.unwrap();
+    let worktree = repository.worktree(WorktreeKind::Debate, "tight", None).await.unwrap();
     let too_large = |result: Result<Committed, GitError>| {
         let error = result.unwrap_err();
         assert!(matches!(error, GitError::TooLarge(_)), "{error}");
@@ -353,7 +355,7 @@ async fn limits_are_errors_of_their_own() {
     assert!(matches!(error, GitError::TooLarge(_)), "{error}");
 
     // Git waits for ever for a configuration that comes through a pipe.
-    let hurried = Limits { time: std::time::Duration::from_millis(300), ..Limits::default() };
+    let hurried = GitLimits { time: std::time::Duration::from_millis(300), ..GitLimits::default() };
     let hurried = Repository::open_with(&user.top(), hurried).await.unwrap();
     let pipe = user.folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());

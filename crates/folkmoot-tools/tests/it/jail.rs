@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use folkmoot_tools::jail::{Driver, End, Helper, Jail, Job, Profile, Report};
+use folkmoot_tools::jail::{Driver, Helper, Jail, JailJob, JobEnd, JobReport, Profile};
 use tokio::sync::OnceCell;
 
 /// Which driver to test, where this program is started again.
@@ -119,23 +119,23 @@ def _nobody():
 _nobody()
 ";
 
-fn sh(script: &str) -> Job {
-    Job::new(Profile::Code, ["sh".to_owned(), "-c".to_owned(), format!("{NOBODY_SH}{script}")])
+fn sh(script: &str) -> JailJob {
+    JailJob::new(Profile::Code, ["sh".to_owned(), "-c".to_owned(), format!("{NOBODY_SH}{script}")])
 }
 
 /// Python, because a shell makes no system calls of its own choice.
-fn python(script: &str) -> Job {
-    Job::new(Profile::Code, ["/usr/bin/python3".to_owned(), "-c".to_owned(), format!("{NOBODY_PYTHON}{script}")])
+fn python(script: &str) -> JailJob {
+    JailJob::new(Profile::Code, ["/usr/bin/python3".to_owned(), "-c".to_owned(), format!("{NOBODY_PYTHON}{script}")])
 }
 
-async fn run(job: Job) -> Report {
+async fn run(job: JailJob) -> JobReport {
     jail().await.run(job).await.unwrap()
 }
 
 /// What a script prints, if it ends well.
-async fn said(job: Job) -> String {
+async fn said(job: JailJob) -> String {
     let report = run(job).await;
-    assert_eq!(report.end, End::Exited(0), "{}{}", text(&report.stdout), text(&report.stderr));
+    assert_eq!(report.end, JobEnd::Exited(0), "{}{}", text(&report.stdout), text(&report.stderr));
     text(&report.stdout)
 }
 

@@ -9,25 +9,25 @@ use std::{
 use crate::process::python;
 use folkmoot_tools::{
     Jail, Lsp, Toolbox,
-    lsp::{Diagnosis, DiagnosticsTool, Language, LspError, Place, Question, Severity},
+    lsp::{Diagnosis, DiagnosticSeverity, DiagnosticsTool, LspError, LspLanguage, LspPlacement, LspRequest},
 };
 use serde_json::json;
 
 const SERVER: &str = include_str!("lsp/server.py");
 
 /// Inside, where there can be a jail.
-async fn places() -> Vec<Place> {
+async fn places() -> Vec<LspPlacement> {
     #[cfg(target_os = "linux")]
-    return vec![Place::OutsideTheJail, Place::Jail(crate::project::jail().await)];
+    return vec![LspPlacement::OutsideTheJail, LspPlacement::Jail(crate::project::jail().await)];
     #[cfg(not(target_os = "linux"))]
-    vec![Place::OutsideTheJail]
+    vec![LspPlacement::OutsideTheJail]
 }
 
-fn is_jailed(place: &Place) -> bool {
-    matches!(place, Place::Jail(_))
+fn is_jailed(place: &LspPlacement) -> bool {
+    matches!(place, LspPlacement::Jail(_))
 }
 
-async fn ask_in(place: &Place, root: &Path, arguments: &[&str], text: &str) -> Result<Diagnosis, LspError> {
+async fn ask_in(place: &LspPlacement, root: &Path, arguments: &[&str], text: &str) -> Result<Diagnosis, LspError> {
     std::fs::write(root.join("server.py"), SERVER).unwrap();
     let server: Vec<String> =
         [python(), "-IS", "server.py"].iter().chain(arguments).map(|part| (*part).to_owned()).collect();
@@ -40,14 +40,14 @@ async fn ask_in(place: &Place, root: &Path, arguments: &[&str], text: &str) -> R
         message_bytes: 100_000,
         diagnostics_max: 10,
     };
-    let question = Question { server: &server, root, file: Path::new("a b.py"), language: Language::Python, text };
+    let question = LspRequest { server: &server, root, file: Path::new("a b.py"), language: LspLanguage::Python, text };
     let begun = Instant::now();
     let diagnosis = lsp.diagnostics(&question).await;
     assert!(begun.elapsed() < Duration::from_secs(60), "{arguments:?} took {:?}", begun.elapsed());
     diagnosis
 }
 
-async fn ask(place: &Place, arguments: &[&str], text: &str) -> Result<Diagnosis, LspError> {
+async fn ask(place: &LspPlacement, arguments: &[&str], text: &str) -> Result<Diagnosis, LspError> {
     ask_in(place, tempfile::tempdir().unwrap().path(), arguments, text).await
 }
 
@@ -59,7 +59,7 @@ async fn faults_are_found_whether_they_are_sent_or_asked_for() {
         for way in ["push", "pull"] {
             let diagnosis = ask(&place, &[way], text).await.unwrap();
             let [found] = diagnosis.diagnostics.as_slice() else { panic!("{diagnosis:?}") };
-            assert_eq!((found.line, found.column, found.severity), (2, 9, Severity::Error), "{found:?}");
+            assert_eq!((found.line, found.column, found.severity), (2, 9, DiagnosticSeverity::Error), "{found:?}");
             assert_eq!((found.message.as_str(), found.source.as_str()), ("unmatched ')'", "compile"));
             assert!(diagnosis.is_complete);
             let clean = ask(&place, &[way], "a = 1\n").await;
@@ -123,11 +123,11 @@ async fn each_fault_of_a_server_has_its_own_error() {
 async fn nothing_is_started_outside_of_the_jail_unless_somebody_said_so() {
     let server = ["touch".to_owned(), "started".to_owned()];
     let folder = tempfile::tempdir().unwrap();
-    let question = Question {
+    let question = LspRequest {
         server: &server,
         root: folder.path(),
         file: Path::new("a.py"),
-        language: Language::Python,
+        language: LspLanguage::Python,
         text: "",
     };
     let refused = Lsp::new(Jail::refuse("not here")).diagnostics(&question).await.unwrap_err();
@@ -156,7 +156,7 @@ async fn the_tool_reads_files_of_the_project_and_says_what_is_missing() {
     assert!(call(json!({ "path": "none.py" })).await.starts_with("missing: none.py: No such file"));
     assert!(call(json!({ "path": "README" })).await.starts_with("invalid_arguments: its name tells no language"));
     // Whether it is missing depends on the machine; what is said then does not.
-    if Language::Go.installed().is_err() {
+    if LspLanguage::Go.installed().is_err() {
         assert_eq!(
             call(json!({ "path": "main.go" })).await,
             "missing: there is no language server for go: install gopls"
@@ -182,10 +182,10 @@ async fn real_servers_find_faults_in_the_jail() {
     let mut asked = 0;
     for (file, text) in files {
         std::fs::write(folder.path().join(file), text).unwrap();
-        let language = Language::of(Path::new(file)).unwrap();
+        let language = LspLanguage::of(Path::new(file)).unwrap();
         for known in language.servers() {
             let server: Vec<String> = known.command.iter().map(|part| (*part).to_owned()).collect();
-            let question = Question { server: &server, root: folder.path(), file: Path::new(file), language, text };
+            let question = LspRequest { server: &server, root: folder.path(), file: Path::new(file), language, text };
             match Lsp::new(crate::project::jail().await).diagnostics(&question).await {
                 Err(LspError::Missing(why)) => println!("{}: {why}", server[0]),
                 said => {

@@ -13,7 +13,7 @@ use std::{
 use crate::process::python;
 use folkmoot_tools::{
     Mcp, ToolErrorCode, Toolbox,
-    mcp::{Key, McpErrorKind, McpLimits, Reach, Server},
+    mcp::{KeySource, McpErrorKind, McpLimits, McpServerConfig, Reach},
 };
 use serde_json::{Value, json};
 
@@ -29,15 +29,15 @@ fn limits() -> McpLimits {
     }
 }
 
-fn stdio(habit: &[&str]) -> Server {
+fn stdio(habit: &[&str]) -> McpServerConfig {
     let command = [python(), "-IS", SERVER, "stdio"].iter().chain(habit).map(|part| (*part).to_owned()).collect();
     let environment = BTreeMap::from([("GREETING".to_owned(), "hello".to_owned())]);
     let folder = PathBuf::from("/");
     let (name, reach) = ("test".to_owned(), Reach::Stdio { command, environment, folder });
-    Server { name, reach, limits: limits(), for_agents: false }
+    McpServerConfig { name, reach, limits: limits(), for_agents: false }
 }
 
-async fn toolbox(server: Server) -> Toolbox {
+async fn toolbox(server: McpServerConfig) -> Toolbox {
     let mcp = Mcp::connect(server).await.unwrap();
     let mut tools = Toolbox::default();
     for tool in mcp.tools() {
@@ -125,7 +125,8 @@ async fn a_server_that_dies_or_floods_is_given_up_and_started_again_at_the_next_
 
 #[tokio::test]
 async fn a_server_that_dies_again_and_again_is_left_alone() {
-    let tools = toolbox(Server { limits: McpLimits { reconnects_per_minute: 2, ..limits() }, ..stdio(&[]) }).await;
+    let tools =
+        toolbox(McpServerConfig { limits: McpLimits { reconnects_per_minute: 2, ..limits() }, ..stdio(&[]) }).await;
     for _ in 0..3 {
         contains(call(&tools, "die", json!({})).await, ToolErrorCode::Failed, "ended during the call");
     }
@@ -134,7 +135,7 @@ async fn a_server_that_dies_again_and_again_is_left_alone() {
 
 #[tokio::test]
 async fn a_call_that_is_never_answered_ends_and_the_next_is_not_held_up() {
-    let server = Server { limits: McpLimits { call: Duration::from_secs(1), ..limits() }, ..stdio(&[]) };
+    let server = McpServerConfig { limits: McpLimits { call: Duration::from_secs(1), ..limits() }, ..stdio(&[]) };
     let tools = toolbox(server).await;
     contains(call(&tools, "sleep", json!({})).await, ToolErrorCode::TimedOut, "did not answer within 1s");
     assert_eq!(call(&tools, "echo", json!({ "text": "x" })).await, Ok(json!("x")));
@@ -179,7 +180,7 @@ async fn a_server_sees_what_it_was_given_and_ends_with_its_whole_group() {
 
 #[tokio::test]
 async fn a_server_that_cannot_be_used_is_a_clear_error() {
-    let connect = |server: Server| async move {
+    let connect = |server: McpServerConfig| async move {
         let begun = Instant::now();
         let error = Mcp::connect(server).await.unwrap_err();
         assert!(begun.elapsed() < Duration::from_secs(60), "{error} after {:?}", begun.elapsed());
@@ -187,7 +188,7 @@ async fn a_server_that_cannot_be_used_is_a_clear_error() {
     };
     let with = |command: &[&str]| {
         let command = command.iter().map(|part| (*part).to_owned()).collect();
-        Server {
+        McpServerConfig {
             reach: Reach::Stdio { command, environment: BTreeMap::new(), folder: PathBuf::from("/") },
             ..stdio(&[])
         }
@@ -200,13 +201,13 @@ async fn a_server_that_cannot_be_used_is_a_clear_error() {
     let (kind, detail) = connect(stdio(&["exit"])).await;
     assert!(kind == Ended && detail.contains("no licence found"), "{kind}: {detail}");
     let hasty = McpLimits { connect: Duration::from_millis(300), ..limits() };
-    let (kind, detail) = connect(Server { limits: hasty, ..stdio(&["silent"]) }).await;
+    let (kind, detail) = connect(McpServerConfig { limits: hasty, ..stdio(&["silent"]) }).await;
     assert!(kind == TimedOut && detail == "it was not ready within 300ms", "{kind}: {detail}");
     let (kind, detail) = connect(stdio(&["noise"])).await;
     assert!(kind == TooLarge, "{kind}: {detail}");
     let (kind, detail) = connect(stdio(&["nonsense"])).await;
     assert!(kind == Malformed, "{kind}: {detail}");
-    let (kind, _) = connect(Server { name: "Not A Name".to_owned(), ..stdio(&[]) }).await;
+    let (kind, _) = connect(McpServerConfig { name: "Not A Name".to_owned(), ..stdio(&[]) }).await;
     assert_eq!(kind, Misconfigured);
 }
 
@@ -232,9 +233,9 @@ impl Http {
         Self { child, port: port.trim().parse().unwrap() }
     }
 
-    fn at(&self, path: &str, key: Option<Key>) -> Server {
+    fn at(&self, path: &str, key: Option<KeySource>) -> McpServerConfig {
         let url = format!("http://127.0.0.1:{}{path}", self.port);
-        Server { reach: Reach::Http { url, key }, ..stdio(&[]) }
+        McpServerConfig { reach: Reach::Http { url, key }, ..stdio(&[]) }
     }
 }
 
@@ -256,7 +257,7 @@ async fn a_server_over_http_answers_with_json_or_events() {
 #[tokio::test]
 async fn a_server_over_http_that_cannot_be_used_is_a_clear_error() {
     let http = Http::start();
-    let connect = |server: Server| async move {
+    let connect = |server: McpServerConfig| async move {
         let error = Mcp::connect(server).await.unwrap_err();
         (error.kind, error.detail)
     };
@@ -264,12 +265,12 @@ async fn a_server_over_http_that_cannot_be_used_is_a_clear_error() {
     let file = folder.path().join("key");
     std::fs::write(&file, "open-sesame\n").unwrap();
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
-    assert!(Mcp::connect(http.at("/secret", Some(Key::File(file.clone())))).await.is_ok());
+    assert!(Mcp::connect(http.at("/secret", Some(KeySource::File(file.clone())))).await.is_ok());
     use McpErrorKind::*;
     std::fs::write(&file, "guess").unwrap();
-    let (kind, detail) = connect(http.at("/secret", Some(Key::File(file)))).await;
+    let (kind, detail) = connect(http.at("/secret", Some(KeySource::File(file)))).await;
     assert!(kind == Unauthorised && !detail.contains("guess"), "{kind}: {detail}");
-    let (kind, detail) = connect(http.at("/mcp", Some(Key::Variable("NOT_SET_ANYWHERE".to_owned())))).await;
+    let (kind, detail) = connect(http.at("/mcp", Some(KeySource::Variable("NOT_SET_ANYWHERE".to_owned())))).await;
     assert_eq!(
         (kind, detail.as_str()),
         (Misconfigured, "its key cannot be used: the environment has no NOT_SET_ANYWHERE: set it to the key")
@@ -278,10 +279,10 @@ async fn a_server_over_http_that_cannot_be_used_is_a_clear_error() {
     assert!(kind == Malformed && detail.contains("307"), "redirects are not followed: {kind}: {detail}");
     let (kind, detail) = connect(http.at("/html", None)).await;
     assert!(kind == Malformed && detail.contains("<html>welcome"), "{kind}: {detail}");
-    let at = |url: &str, key| Server { reach: Reach::Http { url: url.to_owned(), key }, ..stdio(&[]) };
+    let at = |url: &str, key| McpServerConfig { reach: Reach::Http { url: url.to_owned(), key }, ..stdio(&[]) };
     let (kind, detail) = connect(at("http://127.0.0.1:1/mcp", None)).await;
     assert!(kind == Unreachable, "{kind}: {detail}");
-    let (kind, detail) = connect(at("http://example.com/mcp", Some(Key::Variable("PATH".to_owned())))).await;
+    let (kind, detail) = connect(at("http://example.com/mcp", Some(KeySource::Variable("PATH".to_owned())))).await;
     assert_eq!((kind, detail.as_str()), (Misconfigured, "a key is sent over https only"));
     assert_eq!(connect(at("gopher://example.com/", None)).await.0, Misconfigured);
     assert_eq!(connect(at("not a url", None)).await.0, Misconfigured);
@@ -290,7 +291,7 @@ async fn a_server_over_http_that_cannot_be_used_is_a_clear_error() {
 const KEY: &str = "tok/4f1c9d2e7b6a5830-do-not-print-me";
 
 /// Each server tells everybody what it was given: in each way that one can.
-async fn tells_nobody(refusals: Vec<Server>, told: Server) {
+async fn tells_nobody(refusals: Vec<McpServerConfig>, told: McpServerConfig) {
     let clean = |shown: &str| assert!(!shown.contains("4f1c9d2e") && !shown.contains("print-me"), "{shown}");
     for server in refusals {
         let error = Mcp::connect(server).await.unwrap_err();
@@ -335,7 +336,7 @@ async fn the_key_of_a_server_over_http_is_erased_from_all_that_it_says() {
     let file = folder.path().join("key");
     std::fs::write(&file, KEY).unwrap();
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
-    let at = |path: &str| http.at(path, Some(Key::File(file.clone())));
+    let at = |path: &str| http.at(path, Some(KeySource::File(file.clone())));
     tells_nobody(vec![at("/refuse"), at("/500"), at("/500-json"), at("/unlisted")], at("/told")).await;
 }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use folkmoot_mangle::check_process;
 use folkmoot_tools::{
     Mcp,
-    mcp::{McpLimits, Reach, Server},
+    mcp::{McpLimits, McpServerConfig, Reach},
 };
 
 /// What a good server answers to being introduced to and to being asked for its tools.
@@ -19,7 +19,7 @@ const GOOD: &str = concat!(
 );
 
 /// Says its first line to the first question, and all the others to the next.
-fn says(bytes: &[u8], folder: &std::path::Path, patience: Duration) -> Server {
+fn says(bytes: &[u8], folder: &std::path::Path, patience: Duration) -> McpServerConfig {
     std::fs::write(folder.join("says"), bytes).unwrap();
     let limits = McpLimits {
         connect: patience,
@@ -32,7 +32,7 @@ fn says(bytes: &[u8], folder: &std::path::Path, patience: Duration) -> Server {
     let script = "read a; sed -n 1p says; read a; read a; sed 1d says; sleep 0.2";
     let command = ["sh", "-c", script].map(str::to_owned).to_vec();
     let reach = Reach::Stdio { command, environment: BTreeMap::new(), folder: folder.to_owned() };
-    Server { name: "test".to_owned(), reach, limits, for_agents: false }
+    McpServerConfig { name: "test".to_owned(), reach, limits, for_agents: false }
 }
 
 #[test]

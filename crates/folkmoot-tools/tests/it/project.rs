@@ -3,9 +3,9 @@
 use std::{fs, path::Path, time::Duration};
 
 use folkmoot_tools::{
-    End, Jail, JailError, Limit, Limits, Profile,
+    Jail, JailError, JailLimits, JobEnd, Limit, Profile,
     jail::Helper,
-    project::{Check, CommandResult, Project, Purpose, check, detect},
+    project::{CommandResult, Project, ProjectCheck, Purpose, check, detect},
 };
 use tokio::sync::OnceCell;
 
@@ -25,13 +25,13 @@ fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
     (folder, project)
 }
 
-fn limits() -> Limits {
-    Limits { wall: Duration::from_secs(60), ..Limits::of(Profile::Project) }
+fn limits() -> JailLimits {
+    JailLimits { wall: Duration::from_secs(60), ..JailLimits::of(Profile::Project) }
 }
 
 async fn one(folder: &Path, project: &Project, purpose: Purpose) -> CommandResult {
     let ran = check(&jail().await, folder, project, purpose, &limits()).await.unwrap();
-    let Check::Ran(mut results) = ran else { panic!("{ran:?}") };
+    let ProjectCheck::Ran(mut results) = ran else { panic!("{ran:?}") };
     assert_eq!(results.len(), 1);
     results.remove(0)
 }
@@ -41,21 +41,21 @@ async fn a_targets_end_decides_whether_it_passed() {
     let makefile = "build:\n\t@echo made > out.txt\ntest:\n\t@echo it is wrong; exit 3\nlint:\n\t@seq 1 9999\nbench:\n\t@sleep 60\n";
     let (folder, project) = project(&[("Makefile", makefile)]);
     let build = one(folder.path(), &project, Purpose::Build).await;
-    assert_eq!((build.end, build.passed), (End::Exited(0), true), "{}", build.output);
+    assert_eq!((build.end, build.passed), (JobEnd::Exited(0), true), "{}", build.output);
     assert_eq!(fs::read_to_string(folder.path().join("out.txt")).unwrap(), "made\n");
 
     let test = one(folder.path(), &project, Purpose::Test).await;
-    assert!(!test.passed && test.end == End::Exited(2) && test.output.contains("it is wrong"), "{test:?}");
+    assert!(!test.passed && test.end == JobEnd::Exited(2) && test.output.contains("it is wrong"), "{test:?}");
     let lint = one(folder.path(), &project, Purpose::Lint).await;
     assert!(lint.passed && lint.output.ends_with("\n9999") && lint.output.chars().count() == 3000, "{lint:?}");
 
-    let hurried = Limits { wall: Duration::from_millis(500), ..limits() };
+    let hurried = JailLimits { wall: Duration::from_millis(500), ..limits() };
     let bench = check(&jail().await, folder.path(), &project, Purpose::Bench, &hurried).await.unwrap();
-    let Check::Ran(results) = &bench else { panic!("{bench:?}") };
-    assert_eq!((results[0].end, bench.passed()), (End::Limited(Limit::Wall), false));
+    let ProjectCheck::Ran(results) = &bench else { panic!("{bench:?}") };
+    assert_eq!((results[0].end, bench.passed()), (JobEnd::Limited(Limit::Wall), false));
 
     let none = check(&jail().await, folder.path(), &project, Purpose::Security, &limits()).await.unwrap();
-    assert_eq!((none.passed(), none), (false, Check::NoCommand));
+    assert_eq!((none.passed(), none), (false, ProjectCheck::NoCommand));
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn the_scripts_of_a_package_run() {
     let package = r#"{"name": "p", "scripts": {"test": "node -e \"process.exit(Number(process.env.CI !== 'true'))\"", "lint": "exit 1"}}"#;
     let (folder, project) = project(&[("package.json", package)]);
     match check(&jail().await, folder.path(), &project, Purpose::Test, &limits()).await.unwrap() {
-        Check::Unavailable(why) => assert!(why.contains("node") || why.contains("npm"), "{why}"),
+        ProjectCheck::Unavailable(why) => assert!(why.contains("node") || why.contains("npm"), "{why}"),
         ran => {
             assert!(ran.passed(), "{ran:?}");
             assert!(!one(folder.path(), &project, Purpose::Lint).await.passed);
@@ -104,7 +104,7 @@ async fn a_program_that_is_missing_has_not_passed() {
     let (folder, mut project) = project(&[("Makefile", "test:\n\ttrue\n")]);
     project.commands[0].needs.push("no-such-program".into());
     let missing = check(&jail().await, folder.path(), &project, Purpose::Test, &limits()).await.unwrap();
-    assert!(matches!(&missing, Check::Unavailable(why) if why.contains("needs no-such-program")), "{missing:?}");
+    assert!(matches!(&missing, ProjectCheck::Unavailable(why) if why.contains("needs no-such-program")), "{missing:?}");
     assert!(!missing.passed());
     let refused =
         check(&Jail::refuse("not here"), folder.path(), &project, Purpose::Test, &limits()).await.unwrap_err();

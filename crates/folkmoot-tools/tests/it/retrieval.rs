@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use folkmoot_tools::retrieval::{Index, Indexed, Limits, Reason, RetrievalError, Skipped};
+use folkmoot_tools::retrieval::{Index, Indexed, RetrievalError, RetrievalLimits, SkipReason, Skipped};
 
 fn write(folder: &Path, path: &str, text: impl AsRef<[u8]>) {
     let path = folder.join(path);
@@ -27,7 +27,7 @@ fn what_is_written_is_found_with_its_lines() {
     write(folder.path(), "src/time.rs", &code);
     write(folder.path(), "README.md", "# How durations are written\n\nÜber alles.\n");
     let mut index = Index::in_memory().unwrap();
-    let indexed = index.update(folder.path(), &Limits::default()).unwrap();
+    let indexed = index.update(folder.path(), &RetrievalLimits::default()).unwrap();
     assert_eq!(indexed, Indexed { files: 2, unchanged: 0, skipped: vec![] });
 
     assert_eq!(paths(&index, "parse_duration"), ["src/time.rs:31-50", "README.md:1-3"]);
@@ -44,7 +44,7 @@ fn no_query_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "a.txt", "alpha AND beta\n");
     let mut index = Index::in_memory().unwrap();
-    index.update(folder.path(), &Limits::default()).unwrap();
+    index.update(folder.path(), &RetrievalLimits::default()).unwrap();
     let long = "word ".repeat(100_000);
     for query in [
         "",
@@ -108,26 +108,26 @@ fn secrets_links_and_rubbish_are_left_out_and_listed() {
     assert!(std::process::Command::new("mkfifo").arg(top.join("pipe")).status().unwrap().success());
 
     let mut index = Index::in_memory().unwrap();
-    let indexed = index.update(top, &Limits { file_bytes: 100, ..Limits::default() }).unwrap();
+    let indexed = index.update(top, &RetrievalLimits { file_bytes: 100, ..RetrievalLimits::default() }).unwrap();
     assert_eq!(paths(&index, "treasure"), ["good.txt:1-1"]);
     let skipped = |path: &str, reason| Skipped { path: path.into(), reason };
     assert_eq!(
         indexed.skipped,
         [
-            skipped(".env", Reason::Secret),
-            skipped(".git", Reason::Generated),
-            skipped(".ssh", Reason::Secret),
-            skipped("deploy/server.pem", Reason::Secret),
-            skipped("file", Reason::Link),
-            skipped("folder", Reason::Link),
-            skipped("image", Reason::Binary),
-            skipped("keys/id_ed25519", Reason::Secret),
-            skipped("latin", Reason::Binary),
-            skipped("long.txt", Reason::TooLarge),
-            skipped("node_modules", Reason::Generated),
-            skipped("notes.txt", Reason::Secret),
-            skipped("pipe", Reason::Special),
-            skipped("target", Reason::Generated),
+            skipped(".env", SkipReason::Secret),
+            skipped(".git", SkipReason::Generated),
+            skipped(".ssh", SkipReason::Secret),
+            skipped("deploy/server.pem", SkipReason::Secret),
+            skipped("file", SkipReason::Link),
+            skipped("folder", SkipReason::Link),
+            skipped("image", SkipReason::Binary),
+            skipped("keys/id_ed25519", SkipReason::Secret),
+            skipped("latin", SkipReason::Binary),
+            skipped("long.txt", SkipReason::TooLarge),
+            skipped("node_modules", SkipReason::Generated),
+            skipped("notes.txt", SkipReason::Secret),
+            skipped("pipe", SkipReason::Special),
+            skipped("target", SkipReason::Generated),
         ]
     );
 }
@@ -139,13 +139,13 @@ fn there_is_an_end_to_what_is_taken_in() {
         write(folder.path(), &format!("f{number}"), "0123456789");
     }
     write(folder.path(), "a/b/c/d", "deep");
-    let count = |limits: Limits| {
+    let count = |limits: RetrievalLimits| {
         let indexed = Index::in_memory().unwrap().update(folder.path(), &limits).unwrap();
-        (indexed.files, indexed.skipped.iter().filter(|skipped| skipped.reason == Reason::TooMuch).count())
+        (indexed.files, indexed.skipped.iter().filter(|skipped| skipped.reason == SkipReason::TooMuch).count())
     };
-    assert_eq!(count(Limits { files: 3, ..Limits::default() }), (3, 8));
-    assert_eq!(count(Limits { total_bytes: 45, ..Limits::default() }), (5, 6));
-    assert_eq!(count(Limits { depth: 2, ..Limits::default() }), (10, 1));
+    assert_eq!(count(RetrievalLimits { files: 3, ..RetrievalLimits::default() }), (3, 8));
+    assert_eq!(count(RetrievalLimits { total_bytes: 45, ..RetrievalLimits::default() }), (5, 6));
+    assert_eq!(count(RetrievalLimits { depth: 2, ..RetrievalLimits::default() }), (10, 1));
 }
 
 #[test]
@@ -156,19 +156,19 @@ fn an_index_in_a_file_reads_only_what_has_changed() {
     write(folder.path(), "a", "alpha\n");
     write(folder.path(), "b", "beta\n");
     write(folder.path(), "c", "gamma\n");
-    assert_eq!(open().update(folder.path(), &Limits::default()).unwrap().unchanged, 0);
+    assert_eq!(open().update(folder.path(), &RetrievalLimits::default()).unwrap().unchanged, 0);
     write(folder.path(), "b", "changed beta\n");
     write(folder.path(), ".env", "alpha\n");
     fs::remove_file(folder.path().join("c")).unwrap();
     let mut index = open();
-    let indexed = index.update(folder.path(), &Limits::default()).unwrap();
+    let indexed = index.update(folder.path(), &RetrievalLimits::default()).unwrap();
     assert_eq!((indexed.files, indexed.unchanged), (2, 1));
     assert_eq!(paths(&index, "alpha"), ["a:1-1"]);
     assert_eq!(paths(&index, "beta changed"), ["b:1-1"]);
     assert_eq!(paths(&index, "gamma"), Vec::<String>::new());
     // What has become a secret is gone as well.
     fs::rename(folder.path().join("a"), folder.path().join("a.pem")).unwrap();
-    index.update(folder.path(), &Limits::default()).unwrap();
+    index.update(folder.path(), &RetrievalLimits::default()).unwrap();
     assert_eq!(paths(&index, "alpha"), Vec::<String>::new());
 }
 
@@ -179,7 +179,7 @@ fn the_order_is_always_the_same() {
         write(folder.path(), name, "the same words\n");
     }
     let mut index = Index::in_memory().unwrap();
-    index.update(folder.path(), &Limits::default()).unwrap();
+    index.update(folder.path(), &RetrievalLimits::default()).unwrap();
     for _ in 0..3 {
         assert_eq!(paths(&index, "same"), ["a:1-1", "b:1-1", "c:1-1"]);
     }
@@ -187,6 +187,7 @@ fn the_order_is_always_the_same() {
 
 #[test]
 fn a_folder_that_is_not_there_is_an_error() {
-    let error = Index::in_memory().unwrap().update(Path::new("/nowhere/at/all"), &Limits::default()).unwrap_err();
+    let error =
+        Index::in_memory().unwrap().update(Path::new("/nowhere/at/all"), &RetrievalLimits::default()).unwrap_err();
     assert!(matches!(error, RetrievalError::Folder { .. }), "{error}");
 }

@@ -2,10 +2,10 @@
 
 use folkmoot_llm::rehearsal::exercises;
 use folkmoot_tools::{
-    jail::{Helper, Jail, JailError, Language, Limits},
+    jail::{Helper, Jail, JailError, JailLimits, ProgramLanguage},
     testing::{
-        Category, Cause, Difficulty, Solution, Suite, TestCase, TestRun, Verdict, contrast, cross_test, limits,
-        run_tests,
+        Category, Difficulty, FailureCause, Solution, Suite, TestCase, TestRun, TestRunStatus, contrast, cross_test,
+        limits, run_tests,
     },
 };
 
@@ -13,7 +13,7 @@ async fn jail() -> Jail {
     Jail::probe(Helper::at(env!("CARGO_BIN_EXE_folkmoot-jail"))).await
 }
 
-fn solution(id: &str, language: Language, code: &str) -> Solution {
+fn solution(id: &str, language: ProgramLanguage, code: &str) -> Solution {
     Solution { id: id.to_owned(), language, code: code.to_owned() }
 }
 
@@ -31,10 +31,10 @@ fn suite(author: &str, tests: &[(&str, &str)]) -> Suite {
 }
 
 /// Why each of the tests failed.
-async fn causes(language: Language, code: &str, tests: &[&str]) -> Vec<Option<Cause>> {
+async fn causes(language: ProgramLanguage, code: &str, tests: &[&str]) -> Vec<Option<FailureCause>> {
     let tests: Vec<TestCase> = tests.iter().enumerate().map(|(number, code)| test(&number.to_string(), code)).collect();
     let suite = Suite::new("tester", tests).unwrap();
-    let limits = Limits { wall: std::time::Duration::from_secs(5), ..limits(language) };
+    let limits = JailLimits { wall: std::time::Duration::from_secs(5), ..limits(language) };
     let run = run_tests(&jail().await, &solution("s", language, code), &suite, &limits).await.unwrap();
     run.tested.into_iter().map(|tested| tested.failed).collect()
 }
@@ -50,10 +50,10 @@ async fn what_the_rehearsal_says_about_its_exercises_is_true() {
         });
         let suite = Suite::new("rehearsal", tests.collect()).unwrap();
         for (number, known) in exercise.solutions.iter().enumerate() {
-            let solution = solution("s", Language::Python, &known.code);
-            let run = run_tests(&jail, &solution, &suite, &limits(Language::Python)).await.unwrap();
+            let solution = solution("s", ProgramLanguage::Python, &known.code);
+            let run = run_tests(&jail, &solution, &suite, &limits(ProgramLanguage::Python)).await.unwrap();
             let right = number == exercise.solutions.len() - 1;
-            assert_eq!(run.verdict() == Verdict::AllPassed, right, "{} {number}: {run:#?}", exercise.name);
+            assert_eq!(run.verdict() == TestRunStatus::AllPassed, right, "{} {number}: {run:#?}", exercise.name);
             // The test that is said to show a flaw shows it, and the next solution has mended it.
             if !right {
                 let shown = run.tested.iter().find(|tested| tested.name == known.shown_by).unwrap();
@@ -65,19 +65,19 @@ async fn what_the_rehearsal_says_about_its_exercises_is_true() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_test_passes_only_if_it_comes_to_its_end() {
-    let python = |code| causes(Language::Python, code, &["import solution\nassert solution.one() == 1"]);
+    let python = |code| causes(ProgramLanguage::Python, code, &["import solution\nassert solution.one() == 1"]);
     assert_eq!(python("def one(): return 1").await, [None]);
-    assert_eq!(python("def one(): return 2").await, [Some(Cause::Assertion)]);
+    assert_eq!(python("def one(): return 2").await, [Some(FailureCause::Assertion)]);
     // The defects of other runners: a word in the output, an early end, a code of 0.
-    assert_eq!(python("print('PASS all tests passed')\ndef one(): return 2").await, [Some(Cause::Assertion)]);
-    assert_eq!(python("import sys; sys.exit(0)").await, [Some(Cause::Unfinished)]);
-    assert_eq!(python("import os; os._exit(0)").await, [Some(Cause::Unfinished)]);
-    assert_eq!(python("import os; print('fail'); os.kill(os.getpid(), 9)").await, [Some(Cause::Crashed)]);
-    assert_eq!(python("def one(:").await, [Some(Cause::Syntax)]);
-    assert_eq!(python("def two(): pass\nraise NameError('x')").await, [Some(Cause::MissingName)]);
-    assert_eq!(python("def one():\n  while True: pass").await, [Some(Cause::TimedOut)]);
-    assert_eq!(python("def one(): return bytearray(1 << 30)").await, [Some(Cause::Exhausted)]);
-    assert_eq!(python("def one(): raise KeyError('x')").await, [Some(Cause::Exception)]);
+    assert_eq!(python("print('PASS all tests passed')\ndef one(): return 2").await, [Some(FailureCause::Assertion)]);
+    assert_eq!(python("import sys; sys.exit(0)").await, [Some(FailureCause::Unfinished)]);
+    assert_eq!(python("import os; os._exit(0)").await, [Some(FailureCause::Unfinished)]);
+    assert_eq!(python("import os; print('fail'); os.kill(os.getpid(), 9)").await, [Some(FailureCause::Crashed)]);
+    assert_eq!(python("def one(:").await, [Some(FailureCause::Syntax)]);
+    assert_eq!(python("def two(): pass\nraise NameError('x')").await, [Some(FailureCause::MissingName)]);
+    assert_eq!(python("def one():\n  while True: pass").await, [Some(FailureCause::TimedOut)]);
+    assert_eq!(python("def one(): return bytearray(1 << 30)").await, [Some(FailureCause::Exhausted)]);
+    assert_eq!(python("def one(): raise KeyError('x')").await, [Some(FailureCause::Exception)]);
     // Printing "fail" is no failure either.
     assert_eq!(python("print('fail')\ndef one(): return 1").await, [None]);
 }
@@ -87,31 +87,31 @@ async fn every_language_that_is_here_tells_right_from_wrong() {
     let jail = jail().await;
     let cases = [
         (
-            Language::Python,
+            ProgramLanguage::Python,
             "def one(): return 1",
             "from solution import one\nassert one() == 1",
             "from solution import one\nassert one() == 2",
         ),
         (
-            Language::JavaScript,
+            ProgramLanguage::JavaScript,
             "export const one = () => 1;",
             "import assert from 'node:assert'; import { one } from './solution.mjs'; assert.equal(one(), 1);",
             "import assert from 'node:assert'; import { one } from './solution.mjs'; assert.equal(one(), 2);",
         ),
         (
-            Language::Bash,
+            ProgramLanguage::Bash,
             "one() { echo 1; }",
             ". ./solution.sh\n[ \"$(one)\" = 1 ]",
             ". ./solution.sh\n[ \"$(one)\" = 2 ]",
         ),
         (
-            Language::Rust,
+            ProgramLanguage::Rust,
             "pub fn one() -> u8 { 1 }",
             "assert_eq!(solution::one(), 1);",
             "assert_eq!(solution::one(), 2);",
         ),
         (
-            Language::Go,
+            ProgramLanguage::Go,
             "package main\nfunc one() int { return 1 }",
             "package main\nfunc check() { if one() != 1 { panic(\"no\") } }",
             "package main\nfunc check() { if one() != 2 { panic(\"no\") } }",
@@ -136,14 +136,14 @@ async fn every_language_that_is_here_tells_right_from_wrong() {
 
 /// What an empty suite says about an empty solution.
 async fn nothing(jail: &Jail) -> Result<TestRun, JailError> {
-    let (solution, suite) = (solution("s", Language::Python, ""), suite("t", &[]));
-    run_tests(jail, &solution, &suite, &limits(Language::Python)).await
+    let (solution, suite) = (solution("s", ProgramLanguage::Python, ""), suite("t", &[]));
+    run_tests(jail, &solution, &suite, &limits(ProgramLanguage::Python)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_tests_is_no_pass() {
     let run = nothing(&jail().await).await.unwrap();
-    assert_eq!((run.verdict(), run.pass_rate(), run.passed()), (Verdict::NoTests, None, 0));
+    assert_eq!((run.verdict(), run.pass_rate(), run.passed()), (TestRunStatus::NoTests, None, 0));
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ fn a_suite_can_be_told_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_solution_meets_everybodys_tests() {
-    let double = |id: &str, body: &str| solution(id, Language::Python, &format!("def double(n): return {body}"));
+    let double = |id: &str, body: &str| solution(id, ProgramLanguage::Python, &format!("def double(n): return {body}"));
     let solutions = [double("ann", "n * 2"), double("bob", "n + n"), double("cid", "n ** 2")];
     let suites = [
         suite("ann", &[("three", "from solution import double\nassert double(3) == 6")]),
@@ -187,8 +187,8 @@ async fn two_solutions_are_compared_by_what_they_pass_and_what_it_takes() {
         ],
     );
     let run = async |id: &str, body: &str| {
-        let solution = solution(id, Language::Python, &format!("def total(n): return {body}"));
-        run_tests(&jail, &solution, &tests, &limits(Language::Python)).await.unwrap()
+        let solution = solution(id, ProgramLanguage::Python, &format!("def total(n): return {body}"));
+        run_tests(&jail, &solution, &tests, &limits(ProgramLanguage::Python)).await.unwrap()
     };
     let quick = run("quick", "n * (n - 1) // 2").await;
     let slow = run("slow", "sum([i for i in range(n)])").await;

@@ -7,8 +7,8 @@ use folkmoot_core::{
     agent::{AgentRole, ToolKind},
 };
 use folkmoot_tools::{
-    Jail, Limits, Profile, Tool, Toolbox,
-    git::{Author, Kind, Repository, Snapshot},
+    Jail, JailLimits, Profile, Tool, Toolbox,
+    git::{Author, Repository, Snapshot, WorktreeKind},
     lsp::{DiagnosticsTool, Lsp},
     tool::{ExecuteTool, FormatTool, ProjectCommandTool, RunTestsTool, SearchTool, View, serving, serving_all},
 };
@@ -24,7 +24,7 @@ fn toolbox(jail: &Jail, folder: &Path) -> Toolbox {
         Arc::new(RunTestsTool::new(jail.clone())),
         Arc::new(FormatTool::new(jail.clone())),
         Arc::new(SearchTool::new(folder).unwrap()),
-        Arc::new(ProjectCommandTool::new(jail.clone(), folder, Limits::of(Profile::Project))),
+        Arc::new(ProjectCommandTool::new(jail.clone(), folder, JailLimits::of(Profile::Project))),
         Arc::new(DiagnosticsTool::new(folder, Lsp::new(jail.clone()))),
     ];
     for tool in all {
@@ -146,7 +146,8 @@ async fn what_a_run_committed_is_seen_and_where_lines_come_from() {
     fs::write(folder.path().join("a.txt"), "one\ntwo\n").unwrap();
     git(folder.path(), &["add", "."]);
     git(folder.path(), &["commit", "-q", "-m", "First"]);
-    let worktree = Repository::open(folder.path()).await.unwrap().worktree(Kind::Debate, "run1", None).await.unwrap();
+    let worktree =
+        Repository::open(folder.path()).await.unwrap().worktree(WorktreeKind::Debate, "run1", None).await.unwrap();
     let author = Author { name: "coder".to_owned(), at: Timestamp::from_micros(1), message: "Change two".to_owned() };
     let files = vec![("a.txt".to_owned(), b"one\n2\n".to_vec())];
     worktree.commit(Snapshot { files, ..Snapshot::default() }, &author).await.unwrap();

@@ -7,10 +7,10 @@ use folkmoot_core::{
     debate::{Course, Phases, Switch, planning::Style, topology::Topology},
     gate::OnTimeout,
     text,
-    voting::{Fallback, Method, TieBreak},
+    voting::{Fallback, TieBreak, VotingMethod},
 };
 use folkmoot_llm::budget::Budget;
-use folkmoot_tools::{jail::Language, project::Hook};
+use folkmoot_tools::{jail::ProgramLanguage, project::Hook};
 use serde::{Deserialize, Serialize};
 
 /// The longest topic. What is longer belongs into a repository.
@@ -76,7 +76,7 @@ pub struct DebateConfig {
     /// Who plans.
     pub planning: Style,
     /// How ballots are counted; as the number of voters says where nothing is said.
-    pub voting: Option<Method>,
+    pub voting: Option<VotingMethod>,
     /// What decides where nobody beats every other one.
     pub voting_fallback: Fallback,
     /// What tells those apart who are first together.
@@ -99,7 +99,7 @@ pub struct DebateConfig {
     /// How many agents speak at the same time.
     pub max_parallel: u32,
     /// What code is to be written in; none for a topic that is not about code.
-    pub language: Option<Language>,
+    pub language: Option<ProgramLanguage>,
     /// How often it is asked what is unclear.
     pub clarification_rounds: u32,
     /// Who answers that.
@@ -189,7 +189,7 @@ impl Preset {
     /// A debate of this sort on a topic, with this team.
     pub fn debate(self, topic: String, agents: Team) -> DebateConfig {
         use DebatePhase::{Convergence, Critique, Proposal};
-        let language = Language::ALL.iter().copied().find(|language| names(&topic, language.word()));
+        let language = ProgramLanguage::ALL.iter().copied().find(|language| names(&topic, language.word()));
         let (phases, max_rounds, answers) = match self {
             Preset::Full => (Phases::all(), 3, 3),
             Preset::Economy => (Phases::only(&[Proposal, Critique, Convergence]), 2, 2),
@@ -237,7 +237,7 @@ fn reflections_max() -> u32 {
 }
 
 /// How many tools an agent may call in a turn where nobody says: whoever writes no code needs none.
-fn tool_calls(language: Option<Language>) -> u32 {
+fn tool_calls(language: Option<ProgramLanguage>) -> u32 {
     if language.is_some() { 4 } else { 0 }
 }
 
@@ -256,7 +256,7 @@ impl DebateConfig {
 
     /// The same, with code in this language, or with none.
     #[must_use]
-    pub fn written_in(self, language: Option<Language>) -> Self {
+    pub fn written_in(self, language: Option<ProgramLanguage>) -> Self {
         Self { language, tool_calls_max: tool_calls(language), ..self }
     }
 
@@ -271,8 +271,8 @@ impl DebateConfig {
     }
 
     /// How its ballots are counted.
-    pub fn method(&self) -> Method {
-        self.voting.unwrap_or_else(|| Method::for_voters(self.agents.agents().len()))
+    pub fn method(&self) -> VotingMethod {
+        self.voting.unwrap_or_else(|| VotingMethod::for_voters(self.agents.agents().len()))
     }
 
     /// Refuses what cannot be debated, before anything is started.

@@ -9,11 +9,11 @@ use std::{
 
 use folkmoot_core::{Role, agent::ToolKind};
 use folkmoot_tools::{
-    Limits, Profile, Repository, Worktree,
-    git::{Author, Kind, Removal, Snapshot},
-    project::{self, Check, Hook},
+    JailLimits, Profile, Repository, Worktree,
+    git::{Author, Removal, Snapshot, WorktreeKind},
+    project::{self, Hook, ProjectCheck},
     testing::{self, Solution, Suite, TestRun},
-    tool::{Offer, ToolCall, ToolError, ToolErrorCode},
+    tool::{ToolCall, ToolError, ToolErrorCode, ToolOffer},
 };
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub struct Branch {
 
 /// Where tools are called.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ToolContext {
     /// The debate.
     pub debate: String,
     /// The role of whoever started it.
@@ -69,13 +69,13 @@ pub trait Effects: fmt::Debug + Send + Sync {
     fn test(&self, solution: Solution, suite: Suite) -> BoxFuture<'_, Result<TestRun, String>>;
 
     /// The tools that an agent has who works with these sorts.
-    fn offers(&self, place: Place, kinds: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>>;
+    fn offers(&self, place: ToolContext, kinds: Vec<ToolKind>) -> BoxFuture<'_, Vec<ToolOffer>>;
 
     /// Calls one of them. What may change something outside is called only where a person has
     /// approved the call.
     fn call(
         &self,
-        place: Place,
+        place: ToolContext,
         kinds: Vec<ToolKind>,
         tool: String,
         arguments: serde_json::Value,
@@ -117,7 +117,7 @@ impl RealEffects {
         self.benches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn bench(&self, Place { debate, role, branch }: &Place) -> Arc<Workbench> {
+    async fn bench(&self, ToolContext { debate, role, branch }: &ToolContext) -> Arc<Workbench> {
         if let Some((_, bench)) = self.benches().iter().find(|(name, _)| name == debate) {
             return Arc::clone(bench);
         }
@@ -144,13 +144,13 @@ impl Effects for RealEffects {
         })
     }
 
-    fn offers(&self, place: Place, kinds: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
+    fn offers(&self, place: ToolContext, kinds: Vec<ToolKind>) -> BoxFuture<'_, Vec<ToolOffer>> {
         Box::pin(async move { self.bench(&place).await.toolbox(&kinds).offers() })
     }
 
     fn call(
         &self,
-        place: Place,
+        place: ToolContext,
         kinds: Vec<ToolKind>,
         tool: String,
         arguments: serde_json::Value,
@@ -187,16 +187,16 @@ impl Effects for RealEffects {
         Box::pin(async move {
             let worktree = worktree(&branch).await?;
             let project = project::detect(worktree.folder()).map_err(|error| error.to_string())?;
-            let (jail, limits) = (self.equipment.jail().await, Limits::of(Profile::Project));
+            let (jail, limits) = (self.equipment.jail().await, JailLimits::of(Profile::Project));
             let mut all = Vec::new();
             for purpose in hook.purposes() {
                 let check = project::check(jail, worktree.folder(), &project, *purpose, &limits).await;
                 match check.map_err(|error| error.to_string())? {
-                    Check::NoCommand => {}
-                    Check::Unavailable(why) => {
+                    ProjectCheck::NoCommand => {}
+                    ProjectCheck::Unavailable(why) => {
                         all.push(Ran { command: purpose.to_string(), passed: false, output: why, executed: false })
                     }
-                    Check::Ran(results) => all.extend(results.into_iter().map(|result| Ran {
+                    ProjectCheck::Ran(results) => all.extend(results.into_iter().map(|result| Ran {
                         command: result.command.argv.join(" "),
                         passed: result.passed,
                         output: result.output,
@@ -213,7 +213,7 @@ impl Effects for RealEffects {
             self.benches().retain(|(name, _)| *name != debate);
             let Some(branch) = branch else { return Ok(()) };
             let repository = open(&branch).await?;
-            let removed = repository.remove(Kind::Debate, &branch.session, Removal::Folder).await;
+            let removed = repository.remove(WorktreeKind::Debate, &branch.session, Removal::Folder).await;
             removed.map_err(|error| error.to_string())
         })
     }
@@ -224,5 +224,5 @@ async fn open(branch: &Branch) -> Result<Repository, String> {
 }
 
 async fn worktree(branch: &Branch) -> Result<Worktree, String> {
-    open(branch).await?.worktree(Kind::Debate, &branch.session, None).await.map_err(|error| error.to_string())
+    open(branch).await?.worktree(WorktreeKind::Debate, &branch.session, None).await.map_err(|error| error.to_string())
 }

@@ -7,9 +7,9 @@ use folkmoot_core::{
     Agent, Name, Timestamp,
     agent::{DebatePhase, Share},
     debate::{
-        Note, Part, Told,
-        memory::{Cause, Episode, Reflection, TestFailure, TestResults},
-        record::{self, Record},
+        DebateEvent, NoteKind, TurnPart,
+        memory::{Episode, FailureSource, Reflection, TestFailure, TestResults},
+        record::{self, DebateRecord},
     },
 };
 use folkmoot_engine::{Ctx, Failure};
@@ -22,8 +22,8 @@ use serde_json::{Value, json};
 
 use super::{
     Ran, forms,
-    room::{Asking, At, Room, Spoken},
-    state::{Candidate, State, last_line},
+    room::{At, Room, Spoken, TurnRequest},
+    state::{Candidate, DebateState, last_line},
     tell,
 };
 
@@ -70,7 +70,7 @@ pub(super) fn tests(value: &Value) -> Vec<TestCase> {
 /// What came of tests, as memory keeps it.
 pub(super) fn results(runs: &[&TestRun]) -> TestResults {
     let tested = || runs.iter().flat_map(|run| &run.tested);
-    let failure = |test: &folkmoot_tools::testing::Tested| {
+    let failure = |test: &folkmoot_tools::testing::TestResult| {
         let said = folkmoot_core::text::shortened(last_line(&test.output), MESSAGE_CHARS);
         let cause = test.failed.map(|cause| cause.to_string()).unwrap_or_default();
         TestFailure { test: test.name.clone(), message: format!("{cause}: {said}") }
@@ -82,18 +82,18 @@ pub(super) fn results(runs: &[&TestRun]) -> TestResults {
 }
 
 /// The newest reflections, for whoever tries again.
-pub(super) fn shown(reflections: &[Reflection], most: u32) -> Vec<(Note, String)> {
+pub(super) fn shown(reflections: &[Reflection], most: u32) -> Vec<(NoteKind, String)> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let newest = &reflections[reflections.len().saturating_sub(most)..];
     let text = |Reflection { root_cause, what_went_wrong, what_to_change, .. }: &Reflection| {
         format!("Cause: {root_cause}\nWhat went wrong: {what_went_wrong}\nWhat to change: {what_to_change}")
     };
-    newest.iter().map(|reflection| (Note::Reflection, text(reflection))).collect()
+    newest.iter().map(|reflection| (NoteKind::Reflection, text(reflection))).collect()
 }
 
 /// An attempt that failed.
 #[derive(Clone, Copy)]
-pub(super) struct Attempt<'a> {
+pub(super) struct FailedCandidate<'a> {
     /// Whose.
     pub agent: &'a Agent,
     pub failed: &'a Candidate,
@@ -126,14 +126,14 @@ impl Room {
         match ran {
             Ok(run) => Ok(Some(run)),
             Err(message) => {
-                tell(ctx, &format!("{key}/not executed"), Told::Error { phase: None, message }).await?;
+                tell(ctx, &format!("{key}/not executed"), DebateEvent::Error { phase: None, message }).await?;
                 Ok(None)
             }
         }
     }
 
     /// All tests there are on everybody's code.
-    pub async fn cross_test(&self, ctx: &Ctx, at: At, key: &str, state: &mut State) -> Result<(), Failure> {
+    pub async fn cross_test(&self, ctx: &Ctx, at: At, key: &str, state: &mut DebateState) -> Result<(), Failure> {
         if self.debating.language.is_none() {
             return Ok(());
         }
@@ -155,7 +155,7 @@ impl Room {
             if let Some(tested) = state.tested(author) {
                 let failed = tested.failed.iter().map(|line| line.chars().take(MESSAGE_CHARS).collect()).collect();
                 let (passed, of) = (tested.passed, tested.of);
-                let told = Told::Tested { author: author.clone(), phase: at.phase, passed, of, failed };
+                let told = DebateEvent::Tested { author: author.clone(), phase: at.phase, passed, of, failed };
                 tell(ctx, &at.key(&format!("{key}/{author}")), told).await?;
             }
         }
@@ -168,19 +168,19 @@ impl Room {
         ctx: &Ctx,
         at: At,
         key: &str,
-        attempt: Attempt<'_>,
+        attempt: FailedCandidate<'_>,
         earlier: &[Reflection],
     ) -> Result<(Spoken, Option<Reflection>), Failure> {
-        let Attempt { agent, failed, results, .. } = attempt;
-        let notes = std::iter::once((Note::Own, failed.text.clone()))
-            .chain(results.told().into_iter().map(|line| (Note::Result, line)))
+        let FailedCandidate { agent, failed, results, .. } = attempt;
+        let notes = std::iter::once((NoteKind::Own, failed.text.clone()))
+            .chain(results.told().into_iter().map(|line| (NoteKind::Result, line)))
             .chain(shown(earlier, self.debating.reflections_max))
             .collect();
-        let asking = Asking {
+        let asking = TurnRequest {
             at,
             key: key.to_owned(),
             agent,
-            part: Part::Reflect,
+            part: TurnPart::Reflect,
             notes,
             answers: Vec::new(),
             schema: forms::reflection(),
@@ -201,7 +201,7 @@ impl Room {
             }
         });
         if reflection.is_some() {
-            let told = Told::Reflected { agent: agent.id.clone(), turn: spoken.turn.clone() };
+            let told = DebateEvent::Reflected { agent: agent.id.clone(), turn: spoken.turn.clone() };
             tell(ctx, &format!("{key}/told"), told).await?;
         }
         Ok((spoken, reflection))
@@ -212,11 +212,11 @@ impl Room {
         &self,
         ctx: &Ctx,
         spoken: &Spoken,
-        attempt: Attempt<'_>,
+        attempt: FailedCandidate<'_>,
         reflection: &Reflection,
         timestamp: Timestamp,
     ) -> Episode {
-        let Attempt { failed, results, number, .. } = attempt;
+        let FailedCandidate { failed, results, number, .. } = attempt;
         Episode {
             id: spoken.turn.clone(),
             session_id: ctx.session_id().clone(),
@@ -226,7 +226,7 @@ impl Room {
             attempt_number: number,
             code: failed.code.clone().unwrap_or_default(),
             test_results: results.clone(),
-            cause: Cause::Tests,
+            cause: FailureSource::Tests,
             failure_analysis: reflection.what_went_wrong.clone(),
             improvement: reflection.what_to_change.clone(),
             reflection: reflection.clone(),
@@ -237,7 +237,7 @@ impl Room {
     }
 
     /// Keeps what is new of the candidates' code, and commits it where there is a repository.
-    pub async fn keep_versions(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<(), Failure> {
+    pub async fn keep_versions(&self, ctx: &Ctx, at: At, state: &mut DebateState) -> Result<(), Failure> {
         for candidate in state.candidates.values().cloned().collect::<Vec<_>>() {
             let tested = state.tested(&candidate.author);
             let rate = tested.and_then(|tested| Share::part(tested.passed.into(), tested.of.into()));
@@ -254,7 +254,7 @@ impl Room {
         at: At,
         candidate: &Candidate,
         test_pass_rate: Option<Share>,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<(), Failure> {
         let Some(code) = candidate.code.clone() else { return Ok(()) };
         let version = (candidate.author.clone(), code.clone());
@@ -279,14 +279,14 @@ impl Room {
         number: u32,
         candidate: &Candidate,
         test_pass_rate: Option<Share>,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<(), Failure> {
         let (Some(language), Some(code)) = (self.debating.language, candidate.code.clone()) else { return Ok(()) };
         // Whoever has none yet mends, or answers, what somebody else wrote.
         let own = state.versions.iter().rfind(|(author, _)| *author == candidate.author);
         let before = own.or(state.versions.last());
         let diff = before.map_or_else(String::new, |(_, before)| difference(before, &code, number));
-        let version = record::Version {
+        let version = record::VersionRecord {
             id: record::uuid(&[ctx.run_id().as_str(), "version", &number.to_string()]),
             turn_id: Some(candidate.turn.clone()),
             language: language.word().to_owned(),
@@ -298,8 +298,8 @@ impl Room {
             diff_from_previous: diff,
             code: code.clone(),
         };
-        let told = Told::Version { version: number, author: candidate.author.clone(), test_pass_rate };
-        ctx.keep(key, told.kind(), &told, vec![Record::Version(Box::new(version))]).await?;
+        let told = DebateEvent::Version { version: number, author: candidate.author.clone(), test_pass_rate };
+        ctx.keep(key, told.kind(), &told, vec![DebateRecord::Version(Box::new(version))]).await?;
         state.versions.push((candidate.author.clone(), code));
         Ok(())
     }
@@ -324,13 +324,15 @@ impl Room {
         let committed: Result<String, String> = ctx.step(format!("{key}/commit"), work).await?;
         match committed {
             Ok(_) => Ok(()),
-            Err(message) => tell(ctx, &format!("{key}/not committed"), Told::Error { phase: None, message }).await,
+            Err(message) => {
+                tell(ctx, &format!("{key}/not committed"), DebateEvent::Error { phase: None, message }).await
+            }
         }
     }
 
     /// The project's own commands, where they are asked for after this phase. What they say is told
     /// to whoever speaks next.
-    pub async fn hooks(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<(), Failure> {
+    pub async fn hooks(&self, ctx: &Ctx, at: At, state: &mut DebateState) -> Result<(), Failure> {
         use folkmoot_core::agent::DebatePhase::{Adversarial, Convergence, Optimization, Proposal};
         let hook = match at.phase {
             Proposal => Hook::PostProposal,
@@ -352,14 +354,15 @@ impl Room {
                 let (ran, missing): (Vec<Ran>, Vec<Ran>) = ran.into_iter().partition(|ran| ran.executed);
                 for (number, Ran { command, output, .. }) in missing.iter().enumerate() {
                     let message = format!("{hook}: {command} could not be executed: {output}");
-                    let told = Told::Error { phase: Some(at.phase), message };
+                    let told = DebateEvent::Error { phase: Some(at.phase), message };
                     tell(ctx, &at.key(&format!("hook/missing/{}", number + 1)), told).await?;
                 }
                 let count = |passed: bool| {
                     u32::try_from(ran.iter().filter(|ran| ran.passed || !passed).count()).unwrap_or(u32::MAX)
                 };
                 let failed = ran.iter().filter(|ran| !ran.passed).map(|ran| ran.command.clone()).collect();
-                let told = Told::Hook { hook: hook.word().to_owned(), passed: count(true), of: count(false), failed };
+                let told =
+                    DebateEvent::Hook { hook: hook.word().to_owned(), passed: count(true), of: count(false), failed };
                 state.hooked = ran
                     .iter()
                     .map(|Ran { command, passed, output, .. }| {
@@ -368,7 +371,9 @@ impl Room {
                     .collect();
                 tell(ctx, &at.key("hook/told"), told).await
             }
-            Err(message) => tell(ctx, &at.key("hook/told"), Told::Error { phase: Some(at.phase), message }).await,
+            Err(message) => {
+                tell(ctx, &at.key("hook/told"), DebateEvent::Error { phase: Some(at.phase), message }).await
+            }
         }
     }
 }
@@ -396,7 +401,7 @@ pub(super) fn difference(before: &str, after: &str, number: u32) -> String {
 }
 
 /// What can be counted without executing anything.
-fn metrics(code: &str, state: &State) -> Value {
+fn metrics(code: &str, state: &DebateState) -> Value {
     let lines = code.lines().filter(|line| !line.trim().is_empty());
     let branches = code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| {
         ["if", "elif", "else", "for", "while", "case", "match", "except", "catch", "and", "or"].contains(word)

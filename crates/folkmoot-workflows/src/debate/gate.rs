@@ -2,17 +2,17 @@
 
 use folkmoot_core::{
     agent::DebatePhase,
-    debate::Note,
-    gate::{Choice, DecisionWord, Kind, Next},
+    debate::NoteKind,
+    gate::{Choice, DecisionWord, GateKind, Next},
     text,
 };
-use folkmoot_engine::{Ctx, Decided, Failure, GateRequest};
+use folkmoot_engine::{Ctx, Failure, GateOutcome, GateSpec};
 use serde_json::json;
 
 use super::{
     OnRejected, PhaseReport, RETRIES_MAX, evidence,
     room::{At, Room},
-    state::State,
+    state::DebateState,
 };
 
 /// The gate after a phase. There is another, before a debate ends because its first answers agree.
@@ -28,7 +28,7 @@ pub(super) enum AtGate {
 }
 
 /// An artifact: its name, media type and content.
-type Shown = (&'static str, &'static str, Vec<u8>);
+type GateArtifact = (&'static str, &'static str, Vec<u8>);
 
 impl Room {
     pub(super) async fn ask(
@@ -37,13 +37,13 @@ impl Room {
         at: At,
         key: &str,
         came: &PhaseReport,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<AtGate, Failure> {
         let gates = &self.debating.gates;
-        let mut gate = GateRequest::new(text::shortened(&self.summary(at, came, state), text::SUMMARY_BYTES_MAX))
+        let mut gate = GateSpec::new(text::shortened(&self.summary(at, came, state), text::SUMMARY_BYTES_MAX))
             .title(format!("{}: {}", at.phase, self.debating.title()))
             .phase(&at.phase.word().parse()?)
-            .kind(Kind::Phase)
+            .kind(GateKind::Phase)
             .allow([Choice::Approve, Choice::Reject, Choice::Adjust]);
         for (name, media_type, content) in self.artifacts(came, state)? {
             gate = gate.artifact(name, media_type, content);
@@ -60,14 +60,14 @@ impl Room {
         for channel in &gates.notification_channels {
             gate = gate.notify(channel);
         }
-        let Decided { decision, edited } = ctx.gate(at.key(key), gate).await?;
+        let GateOutcome { decision, edited } = ctx.gate(at.key(key), gate).await?;
         let reason = format!("{} by {}: {}", decision.decision, decision.reviewer, decision.reason);
         let advice = [decision.feedback.as_deref(), edited.as_deref()].into_iter().flatten();
         let advice = advice.filter(|said| !said.trim().is_empty()).collect::<Vec<_>>().join("\n\n");
         let retry = match decision.decision {
             _ if decision.outcome == Next::Proceed => {
                 // Why somebody approves is for the record; what they advise is for who speaks next.
-                state.notes.extend((!advice.is_empty()).then_some((Note::Guidance, advice)));
+                state.notes.extend((!advice.is_empty()).then_some((NoteKind::Guidance, advice)));
                 return Ok(AtGate::Approved);
             }
             DecisionWord::AdjustRequested | DecisionWord::AdjustStrategy => true,
@@ -90,11 +90,11 @@ impl Room {
         }
         // A person is the best critic: what they said reaches everybody who speaks from here on.
         let said = if advice.is_empty() { decision.reason } else { advice };
-        state.notes.push((Note::Guidance, said));
+        state.notes.push((NoteKind::Guidance, said));
         Ok(if retry { AtGate::Again } else { AtGate::GoOn })
     }
 
-    fn summary(&self, at: At, came: &PhaseReport, state: &State) -> String {
+    fn summary(&self, at: At, came: &PhaseReport, state: &DebateState) -> String {
         let mut lines = vec![format!("Round {}, {}: {}.", at.round, at.phase, came.note)];
         for candidate in state.candidates.values() {
             let tested = state.tested(&candidate.author);
@@ -112,7 +112,7 @@ impl Room {
         lines.join("\n")
     }
 
-    fn artifacts(&self, came: &PhaseReport, state: &State) -> Result<Vec<Shown>, Failure> {
+    fn artifacts(&self, came: &PhaseReport, state: &DebateState) -> Result<Vec<GateArtifact>, Failure> {
         let mut artifacts = Vec::new();
         let answers: Vec<_> =
             state.candidates.values().map(|one| json!({ "author": one.author, "answer": one.text })).collect();

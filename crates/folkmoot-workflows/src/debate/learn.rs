@@ -1,15 +1,15 @@
 //! What a debate learns from earlier ones, and leaves to later ones.
 
 use folkmoot_core::debate::{
-    Told,
-    lesson::{self, LESSONS_TOLD, Lesson, Origin, Question},
-    record::{Learned, Record, Remembered, uuid},
+    DebateEvent,
+    lesson::{self, LESSONS_TOLD, Lesson, LessonOrigin, LessonSearch},
+    record::{DebateRecord, Learned, Remembered, uuid},
 };
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_llm::rehearsal;
 use serde_json::json;
 
-use super::{room::Room, state::State, tell};
+use super::{room::Room, state::DebateState, tell};
 
 /// The most that are looked at, the newest.
 const LESSONS_MAX: u32 = 1_000;
@@ -20,7 +20,7 @@ const CLOSE: f32 = 0.5;
 
 impl Room {
     /// Lessons of earlier debates of whoever started this one, for all who write here.
-    pub(super) async fn recall(&self, ctx: &Ctx, state: &mut State) -> Result<(), Failure> {
+    pub(super) async fn recall(&self, ctx: &Ctx, state: &mut DebateState) -> Result<(), Failure> {
         if !self.debating.lessons {
             return Ok(());
         }
@@ -34,7 +34,7 @@ impl Room {
         }
         // Of all domains: what a task is about is a guess, and its words decide.
         let known = ctx.lessons("lessons", None, rehearsed, LESSONS_MAX).await?;
-        let question = Question {
+        let question = LessonSearch {
             topic: &self.debating.topic,
             domain: self.domain,
             language: self.debating.language.map(|language| language.word()),
@@ -53,7 +53,7 @@ impl Room {
             return Ok(());
         }
         let lessons = state.lessons.iter().map(|lesson| (lesson.id.clone(), lesson.debate.to_string())).collect();
-        tell(ctx, "lessons shown", Told::LessonsShown { lessons }).await
+        tell(ctx, "lessons shown", DebateEvent::LessonsShown { lessons }).await
     }
 
     /// The lessons that are close in meaning, where somebody can tell; nothing where they fail, and
@@ -87,11 +87,11 @@ impl Room {
     }
 
     /// What is worth knowing next time.
-    pub(super) fn learned(&self, ctx: &Ctx, state: &State) -> Vec<Record> {
+    pub(super) fn learned(&self, ctx: &Ctx, state: &DebateState) -> Vec<DebateRecord> {
         if !self.debating.lessons {
             return Vec::new();
         }
-        let origin = Origin {
+        let origin = LessonOrigin {
             debate: ctx.run_id(),
             topic: &self.debating.topic,
             domain: self.domain,
@@ -100,7 +100,7 @@ impl Room {
         };
         let new = lesson::new_ones(&state.lessons, lesson::extract(state.memory.episodes(), origin));
         let learned = |lesson: Lesson| {
-            Record::Lesson(Learned {
+            DebateRecord::Lesson(Learned {
                 id: uuid(&[ctx.run_id().as_str(), &lesson.id]),
                 domain: lesson.domain,
                 language: lesson.language,

@@ -15,27 +15,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use folkmoot_core::{
     Agent, Name,
     agent::{AgentRole, choose, weight},
-    debate::{Told, TurnState},
+    debate::{DebateEvent, TurnState},
 };
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
 
 use super::{
     PhaseReport,
-    room::{Asking, At, Room, Spoken},
-    state::{Candidate, State},
+    room::{At, Room, Spoken, TurnRequest},
+    state::{Candidate, DebateState},
     tell,
 };
 
 impl Room {
     /// Who speaks in a phase, in groups one after another, and how many of them must answer.
-    fn speakers(&self, at: At, state: &State) -> (Vec<Vec<Name>>, usize) {
+    fn speakers(&self, at: At, state: &DebateState) -> (Vec<Vec<Name>>, usize) {
         let chosen = choose(at.phase, state.network.agents(), &state.network.groups(at.phase));
         (state.network.turns(at.phase, &chosen.agents), chosen.min_responses)
     }
 
     /// Those who answer: proposers first, then whoever is best at making something of the domain.
-    fn answerers(&self, at: At, state: &State) -> Vec<Vec<Name>> {
+    fn answerers(&self, at: At, state: &DebateState) -> Vec<Vec<Name>> {
         let maker = |agent: &&Agent| {
             let proposes = matches!(agent.role, AgentRole::Proposer | AgentRole::Generator | AgentRole::Implementer);
             (std::cmp::Reverse(proposes), std::cmp::Reverse(weight(agent.domain, agent.role)), agent.id.clone())
@@ -46,13 +46,13 @@ impl Room {
         state.network.turns(at.phase, &agents)
     }
 
-    async fn begin(&self, ctx: &Ctx, at: At, speakers: &[Vec<Name>], state: &State) -> Result<(), Failure> {
+    async fn begin(&self, ctx: &Ctx, at: At, speakers: &[Vec<Name>], state: &DebateState) -> Result<(), Failure> {
         let leader = state.network.leader(at.phase).clone();
         let speaks = |id: &Name| speakers.iter().flatten().any(|speaker| speaker == id);
         let team = state.network.agents().iter().map(|agent| agent.id.clone());
         let left_out = team.filter(|id| !speaks(id)).collect();
         let speakers = speakers.to_vec();
-        let told = Told::PhaseStarted { phase: at.phase, round: at.round, leader, speakers, left_out };
+        let told = DebateEvent::PhaseStarted { phase: at.phase, round: at.round, leader, speakers, left_out };
         tell(ctx, &at.key("started"), told).await
     }
 
@@ -62,13 +62,13 @@ impl Room {
 
     /// Hears what came of some turns. Whoever gave no answer at all, with whatever voice, is left
     /// out from here on.
-    async fn hear(&self, ctx: &Ctx, at: At, spoken: &[Spoken], state: &mut State) -> Result<(), Failure> {
+    async fn hear(&self, ctx: &Ctx, at: At, spoken: &[Spoken], state: &mut DebateState) -> Result<(), Failure> {
         for one in spoken {
             state.hear(one);
             let is_there = state.network.agents().iter().any(|agent| agent.id == one.agent);
             if one.state == TurnState::Failed && is_there && state.network.agents().len() > 1 {
                 state.network = state.network.without(&one.agent)?;
-                let told = Told::Rebalanced { agent: one.agent.clone(), reason: one.why.clone() };
+                let told = DebateEvent::Rebalanced { agent: one.agent.clone(), reason: one.why.clone() };
                 tell(ctx, &at.key(&format!("without/{}", one.agent)), told).await?;
             }
         }
@@ -81,9 +81,9 @@ impl Room {
         &'a self,
         ctx: &Ctx,
         key: &str,
-        who: impl Fn(&State) -> Option<Name>,
-        asking: impl Fn(&'a Agent, &State) -> Asking<'a>,
-        state: &mut State,
+        who: impl Fn(&DebateState) -> Option<Name>,
+        asking: impl Fn(&'a Agent, &DebateState) -> TurnRequest<'a>,
+        state: &mut DebateState,
     ) -> Result<Option<Spoken>, Failure> {
         let mut last: Option<Spoken> = None;
         let mut asked = BTreeSet::new();
@@ -107,7 +107,7 @@ impl Room {
     /// holds everybody who had a turn in the phase, also those who had nothing to say, and gets
     /// those who are chosen now: nobody is chosen twice, so a phase has no more turns than the team
     /// has members.
-    fn instead(&self, at: At, min_responses: usize, asked: &mut BTreeSet<Name>, state: &State) -> Vec<Vec<Name>> {
+    fn instead(&self, at: At, min_responses: usize, asked: &mut BTreeSet<Name>, state: &DebateState) -> Vec<Vec<Name>> {
         let answered = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).count();
         let missing = min_responses.saturating_sub(answered).min(state.in_phase.len() - answered);
         let is_new = |agent: &&Agent| !asked.contains(&agent.id);
@@ -123,7 +123,7 @@ impl Room {
 
     /// A phase whose answers help and are not needed: where too few gave one, that is said, and the
     /// debate goes on with what there is.
-    fn helps(&self, at: At, min_responses: usize, note: String, state: &State) -> PhaseReport {
+    fn helps(&self, at: At, min_responses: usize, note: String, state: &DebateState) -> PhaseReport {
         PhaseReport::said(match self.too_few(at, min_responses.min(state.in_phase.len()), state) {
             Some(too_few) => format!("{note}; {too_few}, and the debate goes on without them"),
             None => note,
@@ -131,7 +131,7 @@ impl Room {
     }
 
     /// Whether too few answered of those who were asked.
-    fn too_few(&self, at: At, min_responses: usize, state: &State) -> Option<String> {
+    fn too_few(&self, at: At, min_responses: usize, state: &DebateState) -> Option<String> {
         let answered = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).count();
         (answered < min_responses).then(|| {
             let lost = state.in_phase.iter().filter(|spoken| spoken.answered().is_none());

@@ -5,22 +5,22 @@ use std::{collections::BTreeMap, sync::Arc};
 use folkmoot_core::{
     Agent, Domain, Name,
     agent::{DebatePhase, Share},
-    debate::{Note, Part, Steering, Told, TurnState, record},
-    gate::{Choice, Kind, Risk},
+    debate::{DebateEvent, NoteKind, Steering, TurnPart, TurnState, record},
+    gate::{Choice, GateKind, Risk},
     text::TITLE_BYTES_MAX,
 };
-use folkmoot_engine::{Ctx, Failure, GateRequest};
+use folkmoot_engine::{Ctx, Failure, GateSpec};
 use folkmoot_llm::{
-    Answer, Context, Cue, Embedder, Message, Prompts, Request, Schema, Speaker,
-    record::Outcome as Called,
-    structured::{self, Shape},
+    Cue, Embedder, Message, ModelAnswer, ModelRequest, PromptContext, Prompts, Schema, Speaker,
+    record::CallOutcome as Called,
+    structured::{self, SchemaValidator},
 };
-use folkmoot_tools::tool::{Offer, Outcome, Steps, ToolCall, ToolError, Turn, TurnLimits, turn_by};
+use folkmoot_tools::tool::{Steps, ToolCall, ToolError, ToolOffer, ToolTurn, TurnLimits, TurnOutcome, turn_by};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{Branch, DebateConfig, Effects, Place, words::words};
-use crate::{Call, Spending, Voice};
+use super::{Branch, DebateConfig, Effects, ToolContext, words::words};
+use crate::{ModelCall, RunBudget, Voice};
 
 /// How much is told of why a turn has no answer.
 const WHY_BYTES: usize = 1_000;
@@ -53,13 +53,13 @@ pub(super) struct Room {
     pub voices: BTreeMap<Name, Named>,
     /// Who speaks for the agents that have nobody of their own; nobody where all have.
     pub usual: Option<Named>,
-    pub spending: Spending,
+    pub spending: RunBudget,
     pub prompts: Arc<Prompts>,
     pub effects: Arc<dyn Effects>,
     /// Who can tell how close texts are in meaning.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// The tools of each agent that has some.
-    pub offers: BTreeMap<Name, Vec<Offer>>,
+    pub offers: BTreeMap<Name, Vec<ToolOffer>>,
     pub branch: Option<Branch>,
 }
 
@@ -81,13 +81,13 @@ impl At {
 }
 
 /// What an agent is asked for.
-pub(super) struct Asking<'a> {
+pub(super) struct TurnRequest<'a> {
     pub at: At,
     /// Names the turn in its branch of the run.
     pub key: String,
     pub agent: &'a Agent,
-    pub part: Part,
-    pub notes: Vec<(Note, String)>,
+    pub part: TurnPart,
+    pub notes: Vec<(NoteKind, String)>,
     pub answers: Vec<String>,
     pub schema: Value,
     /// What the rehearsal plays from.
@@ -130,7 +130,7 @@ impl Spoken {
 
 impl Room {
     /// One turn, with all its calls as steps, recorded as what it was.
-    pub async fn speak(&self, ctx: &Ctx, asking: Asking<'_>) -> Result<Spoken, Failure> {
+    pub async fn speak(&self, ctx: &Ctx, asking: TurnRequest<'_>) -> Result<Spoken, Failure> {
         let own = self.voices.get(&asking.agent.id).or(self.usual.as_ref());
         let own = own.ok_or_else(|| Failure::new("invalid_journal", "no voice was chosen"))?;
         // Only whom the configuration names for this agent, its provider's fall-backs included:
@@ -141,10 +141,16 @@ impl Room {
         Ok(spoken)
     }
 
-    async fn turn(&self, ctx: &Ctx, asking: &Asking<'_>, named: &Named, key: &str) -> Result<Held, Failure> {
+    async fn turn(
+        &self,
+        ctx: &Ctx,
+        asking: &TurnRequest<'_>,
+        named: &Named,
+        key: &str,
+    ) -> Result<FinishedTurn, Failure> {
         let max_tokens = self.debating.max_tokens.unwrap_or(named.voice.max_tokens);
-        let request = Request { max_tokens, ..self.request(asking)? };
-        let call = Call {
+        let request = ModelRequest { max_tokens, ..self.request(asking)? };
+        let call = ModelCall {
             key: key.to_owned(),
             agent: asking.agent.id.clone(),
             model: Arc::clone(&named.voice.model),
@@ -154,9 +160,12 @@ impl Room {
         let mut steps = InSteps { ctx, room: self, call, agent: asking.agent, asked: 0, called: 0 };
         let none = Vec::new();
         let offers = match asking.part {
-            Part::Draft | Part::Refine | Part::Proposal | Part::Optimization | Part::Attack | Part::Critique => {
-                self.offers.get(&asking.agent.id).unwrap_or(&none)
-            }
+            TurnPart::Draft
+            | TurnPart::Refine
+            | TurnPart::Proposal
+            | TurnPart::Optimization
+            | TurnPart::Attack
+            | TurnPart::Critique => self.offers.get(&asking.agent.id).unwrap_or(&none),
             _ => &none,
         };
         let limits = TurnLimits { calls_max: usize::try_from(self.debating.tool_calls_max).unwrap_or(usize::MAX) };
@@ -164,10 +173,10 @@ impl Room {
             true => plain(&mut steps, &self.prompts, request).await?,
             false => turn_by(&mut steps, &self.prompts, request, offers, limits).await?,
         };
-        Ok(Held { turn, provider: named.provider.clone() })
+        Ok(FinishedTurn { turn, provider: named.provider.clone() })
     }
 
-    fn request(&self, asking: &Asking<'_>) -> Result<Request, Failure> {
+    fn request(&self, asking: &TurnRequest<'_>) -> Result<ModelRequest, Failure> {
         let texts = asking.notes.len() + asking.answers.len();
         // What all say together must not be longer than anybody reads, or than a journal holds.
         let all: usize =
@@ -177,12 +186,13 @@ impl Room {
             true => format!("{}\n… (cut)", &text[..text.floor_char_boundary(share)]),
             false => text.to_owned(),
         };
-        let note = |(kind, text): &(Note, String)| Context::new().word("kind", kind.word()).data("text", cut(text));
-        let context = Context::new()
+        let note =
+            |(kind, text): &(NoteKind, String)| PromptContext::new().word("kind", kind.word()).data("text", cut(text));
+        let context = PromptContext::new()
             .word("part", asking.part.word())
             .data("topic", &self.debating.topic)
             .list("notes", asking.notes.iter().map(note).collect())
-            .list("answers", asking.answers.iter().map(|text| Context::new().data("text", cut(text))).collect());
+            .list("answers", asking.answers.iter().map(|text| PromptContext::new().data("text", cut(text))).collect());
         let text = self.prompts.render("debate/turn.md", &context)?;
         let cue = Cue {
             part: asking.part.word().to_owned(),
@@ -191,30 +201,30 @@ impl Room {
             attempt: asking.attempt,
             given: asking.given.clone(),
         };
-        Ok(Request {
+        Ok(ModelRequest {
             system: Some(self.prompts.system(asking.agent.role, asking.agent.domain)?),
             messages: vec![Message { speaker: Speaker::User, text }],
             schema: Some(Schema { name: asking.part.word().to_owned(), schema: asking.schema.clone() }),
             cue: Some(cue),
-            ..Request::new("")
+            ..ModelRequest::new("")
         })
     }
 
-    fn read(&self, ctx: &Ctx, asking: &Asking<'_>, held: &Held) -> Spoken {
-        let last = |turn: &Turn| turn.answers.last().map_or_else(String::new, |answer| answer.text.clone());
+    fn read(&self, ctx: &Ctx, asking: &TurnRequest<'_>, held: &FinishedTurn) -> Spoken {
+        let last = |turn: &ToolTurn| turn.answers.last().map_or_else(String::new, |answer| answer.text.clone());
         let (state, why, value, content) = match &held.turn {
             Err(failure) => (TurnState::Failed, failure.to_string(), Value::Null, String::new()),
             Ok(turn) => match &turn.outcome {
-                Outcome::Answered(value) => match (keepable(value), self.allowed(asking, value)) {
+                TurnOutcome::Answered(value) => match (keepable(value), self.allowed(asking, value)) {
                     (Err(why), _) => (TurnState::Unparsed, why, Value::Null, last(turn)),
                     (Ok(()), Ok(())) => (TurnState::Answered, String::new(), value.clone(), words(asking.part, value)),
                     (Ok(()), Err(why)) => (TurnState::Refused, why, Value::Null, words(asking.part, value)),
                 },
-                Outcome::Unparsed { why } => (TurnState::Unparsed, why.clone(), Value::Null, last(turn)),
-                Outcome::OutOfCalls => {
+                TurnOutcome::Unparsed { why } => (TurnState::Unparsed, why.clone(), Value::Null, last(turn)),
+                TurnOutcome::OutOfCalls => {
                     (TurnState::Unparsed, "it wanted to call tools for ever".to_owned(), Value::Null, last(turn))
                 }
-                Outcome::Failed(failure) => (TurnState::Failed, failure.to_string(), Value::Null, String::new()),
+                TurnOutcome::Failed(failure) => (TurnState::Failed, failure.to_string(), Value::Null, String::new()),
             },
         };
         let last_of = held.turn.as_ref().ok().and_then(|turn| turn.answers.last());
@@ -237,7 +247,7 @@ impl Room {
     }
 
     /// What the form cannot say of an answer.
-    fn allowed(&self, asking: &Asking<'_>, value: &Value) -> Result<(), String> {
+    fn allowed(&self, asking: &TurnRequest<'_>, value: &Value) -> Result<(), String> {
         (asking.rule)(value)?;
         let mut texts = Vec::new();
         strings(value, &mut texts);
@@ -250,16 +260,22 @@ impl Room {
         }
     }
 
-    async fn record(&self, ctx: &Ctx, asking: Asking<'_>, held: Held, spoken: &Spoken) -> Result<(), Failure> {
-        let none = Turn { answers: Vec::new(), tool_calls: Vec::new(), outcome: Outcome::OutOfCalls };
+    async fn record(
+        &self,
+        ctx: &Ctx,
+        asking: TurnRequest<'_>,
+        held: FinishedTurn,
+        spoken: &Spoken,
+    ) -> Result<(), Failure> {
+        let none = ToolTurn { answers: Vec::new(), tool_calls: Vec::new(), outcome: TurnOutcome::OutOfCalls };
         let turn = held.turn.as_ref().unwrap_or(&none);
         let last = turn.answers.last();
-        let sum = |of: fn(&Answer) -> u64| turn.answers.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&ModelAnswer) -> u64| turn.answers.iter().map(of).sum::<u64>();
         let (tokens, usd_micros) =
             (sum(|answer| answer.usage.total()), sum(|answer| answer.cost_usd_micros.unwrap_or(0)));
         let response_time_ms = sum(|answer| answer.latency_ms);
         let (provider, model) = (spoken.provider.clone(), spoken.model.clone());
-        let told = Told::Turn {
+        let told = DebateEvent::Turn {
             turn: spoken.turn.clone(),
             phase: asking.at.phase,
             round: asking.at.round,
@@ -284,10 +300,10 @@ impl Room {
             all.extend(more);
         }
         let reflections = match asking.part {
-            Part::Reflect => spoken.value.clone(),
+            TurnPart::Reflect => spoken.value.clone(),
             _ => Value::Null,
         };
-        let row = record::Turn {
+        let row = record::TurnRecord {
             id: spoken.turn.clone(),
             round: asking.at.round,
             phase: asking.at.phase,
@@ -303,7 +319,7 @@ impl Room {
             metadata,
             response_time_ms,
         };
-        let records = vec![record::Record::Turn(Box::new(row)), super::line(&told)];
+        let records = vec![record::DebateRecord::Turn(Box::new(row)), super::line(&told)];
         ctx.keep(format!("{}/turn", asking.key), told.kind(), &told, records).await
     }
 }
@@ -319,8 +335,8 @@ fn strings<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
 }
 
 /// A turn as it went, before it is read.
-struct Held {
-    turn: Result<Turn, folkmoot_llm::Failure>,
+struct FinishedTurn {
+    turn: Result<ToolTurn, folkmoot_llm::ModelFailure>,
     provider: String,
 }
 
@@ -328,7 +344,7 @@ struct Held {
 struct InSteps<'a> {
     ctx: &'a Ctx,
     room: &'a Room,
-    call: Call,
+    call: ModelCall,
     agent: &'a Agent,
     asked: u32,
     called: u32,
@@ -339,11 +355,11 @@ impl Steps for InSteps<'_> {
 
     fn ask<'a>(
         &'a mut self,
-        request: &'a Request,
-    ) -> BoxFuture<'a, Result<Result<Answer, folkmoot_llm::Failure>, Failure>> {
+        request: &'a ModelRequest,
+    ) -> BoxFuture<'a, Result<Result<ModelAnswer, folkmoot_llm::ModelFailure>, Failure>> {
         self.asked += 1;
         let key = format!("{}/{}", self.call.key, self.asked);
-        let call = Call { key, request: request.clone(), ..self.call.clone() };
+        let call = ModelCall { key, request: request.clone(), ..self.call.clone() };
         Box::pin(async move {
             Ok(match self.room.spending.call(self.ctx, call).await?.outcome {
                 Called::Answered(answer) => Ok(answer),
@@ -358,7 +374,7 @@ impl Steps for InSteps<'_> {
         let input = json!({ "tool": tool, "arguments": arguments });
         let (effects, kinds) = (Arc::clone(&self.room.effects), self.agent.tools().to_vec());
         let (debate, branch) = (self.ctx.run_id().to_string(), self.room.branch.clone());
-        let place = Place { debate, role: self.ctx.role(), branch };
+        let place = ToolContext { debate, role: self.ctx.role(), branch };
         let mut offers = self.room.offers.get(&self.agent.id).into_iter().flatten();
         let has_effects = offers.any(|offer| offer.name == tool && offer.effects);
         let (tool, given) = (tool.to_owned(), arguments.clone());
@@ -400,9 +416,9 @@ impl Room {
              artifact. Approve, and it is called once. Reject, and the debate goes on without it.",
             agent.id
         );
-        let mut gate = GateRequest::new(summary)
+        let mut gate = GateSpec::new(summary)
             .title(folkmoot_core::text::shortened(&format!("{} wants to call {tool}", agent.id), TITLE_BYTES_MAX))
-            .kind(Kind::Tool)
+            .kind(GateKind::Tool)
             .risk(Risk::High)
             .allow([Choice::Approve, Choice::Reject])
             .artifact("arguments.json", "application/json", serde_json::to_vec_pretty(arguments)?);
@@ -422,24 +438,24 @@ impl Room {
 async fn plain(
     steps: &mut InSteps<'_>,
     prompts: &Prompts,
-    request: Request,
-) -> Result<Result<Turn, folkmoot_llm::Failure>, Failure> {
+    request: ModelRequest,
+) -> Result<Result<ToolTurn, folkmoot_llm::ModelFailure>, Failure> {
     let schema = request.schema.as_ref().map(|schema| schema.schema.clone()).unwrap_or_default();
-    let shape = Shape::new(&schema).map_err(|why| Failure::new("schema", why))?;
-    let mut turn = Turn { answers: Vec::new(), tool_calls: Vec::new(), outcome: Outcome::OutOfCalls };
+    let shape = SchemaValidator::new(&schema).map_err(|why| Failure::new("schema", why))?;
+    let mut turn = ToolTurn { answers: Vec::new(), tool_calls: Vec::new(), outcome: TurnOutcome::OutOfCalls };
     let mut asked = request;
     loop {
         let answer = match steps.ask(&asked).await? {
             Ok(answer) => answer,
             Err(failure) if turn.answers.is_empty() => return Ok(Err(failure)),
-            Err(failure) => return Ok(Ok(Turn { outcome: Outcome::Failed(failure), ..turn })),
+            Err(failure) => return Ok(Ok(ToolTurn { outcome: TurnOutcome::Failed(failure), ..turn })),
         };
         let read = structured::read(&shape, &answer);
         let again = read.as_ref().err().filter(|_| turn.answers.is_empty()).cloned();
         turn.answers.push(answer);
         match (read, again) {
-            (Ok(value), _) => return Ok(Ok(Turn { outcome: Outcome::Answered(value), ..turn })),
-            (Err(why), None) => return Ok(Ok(Turn { outcome: Outcome::Unparsed { why }, ..turn })),
+            (Ok(value), _) => return Ok(Ok(ToolTurn { outcome: TurnOutcome::Answered(value), ..turn })),
+            (Err(why), None) => return Ok(Ok(ToolTurn { outcome: TurnOutcome::Unparsed { why }, ..turn })),
             (Err(_), Some(why)) => asked = structured::repair(prompts, &asked, &turn.answers[0], &why)?,
         }
     }

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use folkmoot_core::agent::ToolKind;
 use folkmoot_engine::Failure;
-use folkmoot_llm::{Answer, FailureKind, Hear, Model, Prompts, Request, budget::Budget};
+use folkmoot_llm::{FailureKind, Hear, Model, ModelAnswer, ModelRequest, Prompts, budget::Budget};
 use folkmoot_tools::{
     ToolCall, ToolError,
     git::Author,
     project::Hook,
     testing::{Solution, Suite, TestRun},
-    tool::Offer,
+    tool::ToolOffer,
 };
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use serde_json::Value;
 
-use super::{Branch, Effects, Place, Ran};
+use super::{Branch, Effects, Ran, ToolContext};
 use crate::{Voice, Voices};
 
 const WHY: &str = "nothing is done in a replay";
@@ -49,8 +49,12 @@ impl Voices for NoModels {
 struct Silence;
 
 impl Model for Silence {
-    fn ask<'a>(&'a self, _: &'a Request, _: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
-        ready(Err(folkmoot_llm::Failure::new("replay", FailureKind::NotRecorded, WHY))).boxed()
+    fn ask<'a>(
+        &'a self,
+        _: &'a ModelRequest,
+        _: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, folkmoot_llm::ModelFailure>> {
+        ready(Err(folkmoot_llm::ModelFailure::new("replay", FailureKind::NotRecorded, WHY))).boxed()
     }
 }
 
@@ -62,11 +66,18 @@ impl Effects for ReplayEffects {
         ready(Err(WHY.to_owned())).boxed()
     }
 
-    fn offers(&self, _: Place, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
+    fn offers(&self, _: ToolContext, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<ToolOffer>> {
         ready(Vec::new()).boxed()
     }
 
-    fn call(&self, _: Place, _: Vec<ToolKind>, tool: String, arguments: Value, _: bool) -> BoxFuture<'_, ToolCall> {
+    fn call(
+        &self,
+        _: ToolContext,
+        _: Vec<ToolKind>,
+        tool: String,
+        arguments: Value,
+        _: bool,
+    ) -> BoxFuture<'_, ToolCall> {
         ready(ToolCall { tool, arguments, result: Err(ToolError::failed(WHY)), elapsed_ms: 0 }).boxed()
     }
 

@@ -7,8 +7,8 @@ use folkmoot_core::{
     Agent, Digest, Name, Timestamp,
     agent::Share,
     debate::{
-        Note, Part, TurnState, Turns, cognition::Planner, consensus::same_answer, findings::Finding, lesson::Lesson,
-        memory::EpisodicMemory, planning, topology::Network,
+        NoteKind, TurnPart, TurnState, Turns, cognition::PhaseExpectations, consensus::same_answer, findings::Finding,
+        lesson::Lesson, memory::EpisodicMemory, planning, topology::Network,
     },
 };
 use folkmoot_tools::testing::{CrossTests, TestCase};
@@ -52,13 +52,13 @@ pub(super) struct Scored {
 
 /// All of it.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct DebateState {
     pub network: Network,
     pub style: planning::Chosen,
-    pub planner: Planner,
+    pub planner: PhaseExpectations,
     pub candidates: BTreeMap<Name, Candidate>,
     /// What everybody is told: what people said, what was clarified, the plan.
-    pub notes: Vec<(Note, String)>,
+    pub notes: Vec<(NoteKind, String)>,
     /// What whoever answered the questions before a debate could not clear up.
     pub ambiguities: Vec<String>,
     pub lessons: Vec<Lesson>,
@@ -83,7 +83,7 @@ pub(super) struct State {
     pub began: Timestamp,
 }
 
-impl State {
+impl DebateState {
     /// Counts a turn, and keeps what counts of it.
     pub fn hear(&mut self, spoken: &Spoken) {
         let counter = match spoken.state {
@@ -112,10 +112,10 @@ impl State {
     }
 
     /// What an agent is told in a turn of this sort, beside the answers.
-    pub fn notes_for(&self, part: Part) -> Vec<(Note, String)> {
+    pub fn notes_for(&self, part: TurnPart) -> Vec<(NoteKind, String)> {
         let mut notes = self.notes.clone();
         if part.is_an_answer() {
-            notes.extend(self.lessons.iter().map(|lesson| (Note::Lesson, lesson.text.clone())));
+            notes.extend(self.lessons.iter().map(|lesson| (NoteKind::Lesson, lesson.text.clone())));
         }
         notes
     }
@@ -150,7 +150,7 @@ impl State {
     /// Passed tests of others, of all that are not suspect, and which failed, of one author's code.
     /// A failure counts where somebody else than the test's author passes it: else the author alone
     /// says what is right.
-    pub fn tested(&self, author: &Name) -> Option<Tested> {
+    pub fn tested(&self, author: &Name) -> Option<TestTally> {
         let cross = self.cross.as_ref()?;
         let suspects = cross.suspects();
         let is_passed_by_a_third = |by: &str, test: &str| {
@@ -159,7 +159,7 @@ impl State {
                 .filter(|run| run.solution != author.as_str())
                 .any(|run| run.tested.iter().any(|tested| tested.name == test && tested.failed.is_none()))
         };
-        let mut tested = Tested::default();
+        let mut tested = TestTally::default();
         for run in cross.runs.iter().filter(|run| run.solution == author.as_str() && run.author != run.solution) {
             for test in run.tested.iter().filter(|test| !suspects.contains(&(run.author.as_str(), test.name.as_str())))
             {
@@ -182,23 +182,23 @@ impl State {
         let Some(cross) = &self.cross else { return 0 };
         let suspects = cross.suspects();
         let runs = cross.runs.iter().filter(|run| run.solution == author.as_str() && run.author != but.as_str());
-        let fails = |by: &str, test: &folkmoot_tools::testing::Tested| {
+        let fails = |by: &str, test: &folkmoot_tools::testing::TestResult| {
             test.failed.is_some() && !suspects.contains(&(by, test.name.as_str()))
         };
         runs.map(|run| run.tested.iter().filter(|test| fails(&run.author, test)).count()).sum()
     }
 
     /// What was executed, in words, for those who judge.
-    pub fn results(&self, shown: &[&Candidate]) -> Vec<(Note, String)> {
+    pub fn results(&self, shown: &[&Candidate]) -> Vec<(NoteKind, String)> {
         let of = |(at, candidate): (usize, &&Candidate)| {
             let tested = self.tested(&candidate.author)?;
             let failed: String = tested.failed.iter().map(|line| format!("\nfailed: {line}")).collect();
             Some((
-                Note::Result,
+                NoteKind::Result,
                 format!("Answer {} passes {} of {} tests of others.{failed}", at + 1, tested.passed, tested.of),
             ))
         };
-        let hooked = self.hooked.iter().map(|line| (Note::Result, line.clone()));
+        let hooked = self.hooked.iter().map(|line| (NoteKind::Result, line.clone()));
         shown.iter().enumerate().filter_map(of).chain(hooked).collect()
     }
 
@@ -265,7 +265,7 @@ impl State {
 
 /// What came of others' tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tested {
+pub(super) struct TestTally {
     pub passed: u32,
     pub of: u32,
     pub failed: Vec<String>,

@@ -1,10 +1,10 @@
 //! Answers as people read them.
 
-use folkmoot_core::debate::Part;
+use folkmoot_core::debate::TurnPart;
 use serde_json::Value;
 
 /// An answer of the form that was asked for, in words.
-pub(super) fn words(part: Part, value: &Value) -> String {
+pub(super) fn words(part: TurnPart, value: &Value) -> String {
     let text = |name: &str| value[name].as_str().map(str::trim).unwrap_or_default();
     let lines = |name: &str, none: &str, line: &dyn Fn(usize, &Value) -> String| {
         let lines: Vec<String> =
@@ -13,35 +13,40 @@ pub(super) fn words(part: Part, value: &Value) -> String {
     };
     let within = |item: &Value, name: &str| item[name].as_str().map(str::trim).unwrap_or_default().to_owned();
     match part {
-        Part::Clarify => lines("questions", "Nothing is unclear.", &|_, item| {
+        TurnPart::Clarify => lines("questions", "Nothing is unclear.", &|_, item| {
             format!("({}) {}", within(item, "category"), within(item, "question"))
         }),
-        Part::ClarifyAnswer => lines("answers", "No answer.", &|_, item| within(item, "answer")),
-        Part::Plan => lines("tasks", "No tasks.", &|at, item| format!("{at}. {}", within(item, "title"))),
-        Part::Reflect => {
+        TurnPart::ClarifyAnswer => lines("answers", "No answer.", &|_, item| within(item, "answer")),
+        TurnPart::Plan => lines("tasks", "No tasks.", &|at, item| format!("{at}. {}", within(item, "title"))),
+        TurnPart::Reflect => {
             format!("{} {} Change: {}", text("root_cause"), text("what_went_wrong"), text("what_to_change"))
         }
-        Part::Critique => lines("points", "Nothing to say against the answers.", &|_, item| {
+        TurnPart::Critique => lines("points", "Nothing to say against the answers.", &|_, item| {
             let evidence = within(item, "evidence");
             let evidence = if evidence.is_empty() { "unchecked".to_owned() } else { evidence };
             format!("Answer {}: {} ({evidence})", item["answer"], within(item, "point"))
         }),
-        Part::Review => lines("scores", "No scores.", &|_, item| {
+        TurnPart::Review => lines("scores", "No scores.", &|_, item| {
             format!("Answer {}: {}, {}", item["answer"], item["score"], within(item, "reason"))
         }),
-        Part::Attack => lines("findings", "Nothing new was found.", &|_, item| {
+        TurnPart::Attack => lines("findings", "Nothing new was found.", &|_, item| {
             format!("{}: {} {}", within(item, "severity"), within(item, "title"), within(item, "description"))
         }),
-        Part::Ballot => {
+        TurnPart::Ballot => {
             let ranking: Vec<&str> =
                 value["ranking"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             format!("{}, because of {}{}", ranking.join(" before "), text("evidence"), objection(text("objection")))
         }
-        Part::Endorse => {
+        TurnPart::Endorse => {
             let stands = if value["endorse"].as_bool() == Some(true) { "Yes" } else { "No" };
             format!("{stands}, because of {}{}", text("evidence"), objection(text("objection")))
         }
-        Part::Draft | Part::Refine | Part::Proposal | Part::Revise | Part::Optimization | Part::Defence => {
+        TurnPart::Draft
+        | TurnPart::Refine
+        | TurnPart::Proposal
+        | TurnPart::Revise
+        | TurnPart::Optimization
+        | TurnPart::Defence => {
             match (text("summary"), text("code")) {
                 // What is compared with others' is what people read first.
                 (summary, "") => [text("position"), summary]

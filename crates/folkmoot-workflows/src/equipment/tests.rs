@@ -2,7 +2,8 @@ use super::*;
 
 fn read(text: &str) -> Result<mcp::Reach, String> {
     let server: McpServer = toml::from_str(text).map_err(|error| error.to_string())?;
-    let settings = Settings { mcp: BTreeMap::from([("s".to_owned(), server.clone())]), ..Settings::default() };
+    let settings =
+        EquipmentSettings { mcp: BTreeMap::from([("s".to_owned(), server.clone())]), ..EquipmentSettings::default() };
     settings.check().and_then(|()| server.reach())
 }
 

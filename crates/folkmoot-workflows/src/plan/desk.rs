@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use folkmoot_core::{
     AgentRole, Domain, Name, Timeout,
-    plan::{self, Entity, Iteration, Told, code},
+    plan::{self, Entity, Iteration, PlanEvent, code},
 };
 use folkmoot_engine::{Ctx, Failure, key};
 use folkmoot_llm::{
-    Answer, Context, Cue, Finish, Message, Prompts, Request, Schema, Speaker,
-    structured::{self, Shape},
+    Cue, Finish, Message, ModelAnswer, ModelRequest, PromptContext, Prompts, Schema, Speaker,
+    structured::{self, SchemaValidator},
 };
 use serde_json::{Value, json};
 
-use super::{AtProposal, Plan, Planning, Work};
-use crate::{Call, Spending, Voice};
+use super::{AtProposal, Plan, PlanState, Planning};
+use crate::{ModelCall, RunBudget, Voice};
 
 /// The longest of an iteration's lists, and of the sentences in them.
 const ITEMS_MAX: usize = 12;
@@ -37,30 +37,30 @@ pub(super) struct Desk {
     pub asks: bool,
     pub provider: String,
     pub voice: Voice,
-    pub spending: Spending,
+    pub spending: RunBudget,
     pub prompts: Arc<Prompts>,
     pub expires_after: Timeout,
 }
 
 /// One thing to ask.
 #[derive(Clone)]
-struct Asking<'a> {
+struct PlanCall<'a> {
     key: String,
     prompt: &'static str,
-    context: Context,
+    context: PromptContext,
     schema: Option<Value>,
     role: AgentRole,
     cue: (&'static str, u32, Value),
-    read: &'a (dyn Fn(&Answer) -> Result<Value, String> + Sync),
+    read: &'a (dyn Fn(&ModelAnswer) -> Result<Value, String> + Sync),
 }
 
 impl Desk {
-    pub(super) fn started(&self) -> Told {
+    pub(super) fn started(&self) -> PlanEvent {
         let (goal, pace) = (self.planning.goal.clone(), self.planning.pace());
-        Told::Started { goal, pace, provider: self.provider.clone() }
+        PlanEvent::Started { goal, pace, provider: self.provider.clone() }
     }
 
-    pub(super) async fn tell(&self, ctx: &Ctx, key: &str, told: Told) -> Result<(), Failure> {
+    pub(super) async fn tell(&self, ctx: &Ctx, key: &str, told: PlanEvent) -> Result<(), Failure> {
         ctx.emit(key, told.kind(), &told).await
     }
 
@@ -87,18 +87,21 @@ impl Desk {
 
     async fn propose(&self, ctx: &Ctx, number: u32, drafts: &[(String, String)]) -> Result<String, Failure> {
         let drafts = &drafts[drafts.len().saturating_sub(DRAFTS_MAX)..];
-        let context = Context::new()
+        let context = PromptContext::new()
             .data("goal", &self.planning.goal)
             .number("iterations", self.planning.max_iterations.into())
             .number("interval", self.planning.checkpoint_interval.into())
             .list("sources", self.sources())
             .list(
                 "drafts",
-                drafts.iter().map(|(text, said)| Context::new().data("text", text).data("feedback", said)).collect(),
+                drafts
+                    .iter()
+                    .map(|(text, said)| PromptContext::new().data("text", text).data("feedback", said))
+                    .collect(),
             );
         let feedback: Vec<&String> = drafts.iter().map(|(_, feedback)| feedback).collect();
         let given = json!({ "feedback": feedback, "iterations": self.planning.max_iterations });
-        let asking = Asking {
+        let asking = PlanCall {
             key: key!("proposal", number, "written"),
             prompt: "plan/proposal.md",
             context,
@@ -118,11 +121,11 @@ impl Desk {
         ctx: &Ctx,
         number: u32,
         proposal: &str,
-        work: &Work,
+        work: &PlanState,
     ) -> Result<Result<Iteration, String>, Failure> {
         let schema = schema();
-        let shape = Shape::new(&schema).map_err(|why| Failure::new("schema", why))?;
-        let context = Context::new()
+        let shape = SchemaValidator::new(&schema).map_err(|why| Failure::new("schema", why))?;
+        let context = PromptContext::new()
             .data("goal", &self.planning.goal)
             .data("proposal", if proposal.is_empty() { &self.planning.goal } else { proposal })
             .number("iteration", number.into())
@@ -130,7 +133,7 @@ impl Desk {
             .list("sources", self.sources())
             .list("earlier", texts(work))
             .list("strategy", changes(work));
-        let read = |answer: &Answer| {
+        let read = |answer: &ModelAnswer| {
             let value = structured::read(&shape, answer)?;
             let iteration: Iteration = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
             let blank = |text: &String| text.trim().is_empty();
@@ -143,7 +146,7 @@ impl Desk {
             }
         };
         let given = json!({ "iterations": self.planning.max_iterations, "strategy": work.strategy });
-        let asking = Asking {
+        let asking = PlanCall {
             key: key!("iteration", number),
             prompt: "plan/iteration.md",
             context,
@@ -159,25 +162,25 @@ impl Desk {
     }
 
     /// The final plan, from what was accepted.
-    pub(super) async fn conclude(&self, ctx: &Ctx, proposal: String, work: Work) -> Result<Plan, Failure> {
+    pub(super) async fn conclude(&self, ctx: &Ctx, proposal: String, work: PlanState) -> Result<Plan, Failure> {
         if work.produced().next().is_none() {
             let detail = "no iteration gave anything that could be used, so there is nothing to make a plan of";
             return Err(Failure::new(code::NOTHING, detail));
         }
         let accepted = work.produced().map(|(number, _)| number).collect();
-        self.tell(ctx, "synthesis/started", Told::Concludes { accepted }).await?;
-        let context = Context::new()
+        self.tell(ctx, "synthesis/started", PlanEvent::Concludes { accepted }).await?;
+        let context = PromptContext::new()
             .data("goal", &self.planning.goal)
             .data("proposal", if proposal.is_empty() { &self.planning.goal } else { &proposal })
             .list("sources", self.sources())
             .list("strategy", changes(&work))
             .list("iterations", texts(&work));
         let iterations: Vec<Value> = work.produced().map(|(number, iteration)| json!([number, iteration])).collect();
-        let read = |answer: &Answer| {
+        let read = |answer: &ModelAnswer| {
             let text = filled(answer)?;
             plan::entities(&text).map(|entities| json!([text, entities]))
         };
-        let asking = Asking {
+        let asking = PlanCall {
             key: "synthesis".to_owned(),
             prompt: "plan/synthesis.md",
             context,
@@ -194,7 +197,7 @@ impl Desk {
     }
 
     /// The plan without its end.
-    pub(super) fn so_far(&self, proposal: &str, work: &Work) -> Plan {
+    pub(super) fn so_far(&self, proposal: &str, work: &PlanState) -> Plan {
         Plan {
             goal: self.planning.goal.clone(),
             proposal: proposal.to_owned(),
@@ -212,8 +215,8 @@ impl Desk {
         }
     }
 
-    fn sources(&self) -> Vec<Context> {
-        self.planning.sources.iter().map(|source| Context::new().data("text", &source.text)).collect()
+    fn sources(&self) -> Vec<PromptContext> {
+        self.planning.sources.iter().map(|source| PromptContext::new().data("text", &source.text)).collect()
     }
 
     /// Asks for what the plan cannot go on without. Where no answer can be used, the plan stops,
@@ -221,7 +224,7 @@ impl Desk {
     async fn ask_until_usable(
         &self,
         ctx: &Ctx,
-        asking: Asking<'_>,
+        asking: PlanCall<'_>,
         code: &str,
         problem: &str,
     ) -> Result<Value, Failure> {
@@ -240,7 +243,7 @@ impl Desk {
     }
 
     /// Asks, and once more where the answer cannot be used. Why not, where it cannot be used then.
-    async fn ask(&self, ctx: &Ctx, asking: Asking<'_>) -> Result<Result<Value, String>, Failure> {
+    async fn ask(&self, ctx: &Ctx, asking: PlanCall<'_>) -> Result<Result<Value, String>, Failure> {
         let text = self.prompts.render(asking.prompt, &asking.context)?;
         let (part, attempt, given) = asking.cue;
         let cue = Cue {
@@ -250,26 +253,26 @@ impl Desk {
             attempt,
             given,
         };
-        let request = Request {
+        let request = ModelRequest {
             system: Some(self.prompts.system(asking.role, Domain::General)?),
             messages: vec![Message { speaker: Speaker::User, text }],
             schema: asking.schema.map(|schema| Schema { name: part.to_owned(), schema }),
             cue: Some(cue),
             max_tokens: self.planning.max_tokens.unwrap_or(self.voice.max_tokens),
-            ..Request::new("")
+            ..ModelRequest::new("")
         };
-        let call = Call {
+        let call = ModelCall {
             key: asking.key,
             agent: planner(),
             model: Arc::clone(&self.voice.model),
             price: self.voice.price,
             request,
         };
-        let again = |request: &Request, answer: &Answer, why: &str| -> Result<Request, Failure> {
+        let again = |request: &ModelRequest, answer: &ModelAnswer, why: &str| -> Result<ModelRequest, Failure> {
             if request.schema.is_some() {
                 return Ok(structured::repair(&self.prompts, request, answer, why)?);
             }
-            let text = self.prompts.render("plan/again.md", &Context::new().data("problem", why))?;
+            let text = self.prompts.render("plan/again.md", &PromptContext::new().data("problem", why))?;
             let mut request = request.clone();
             request.messages.push(Message { speaker: Speaker::Assistant, text: answer.text.clone() });
             request.messages.push(Message { speaker: Speaker::User, text });
@@ -284,7 +287,7 @@ fn planner() -> Name {
     "planner".parse().expect("a plain word is a name")
 }
 
-fn filled(answer: &Answer) -> Result<String, String> {
+fn filled(answer: &ModelAnswer) -> Result<String, String> {
     let text = answer.text.trim();
     match answer.finish {
         _ if text.is_empty() => Err("the answer is empty".to_owned()),
@@ -295,17 +298,17 @@ fn filled(answer: &Answer) -> Result<String, String> {
     }
 }
 
-fn texts(work: &Work) -> Vec<Context> {
+fn texts(work: &PlanState) -> Vec<PromptContext> {
     work.produced()
         .map(|(number, iteration)| {
             let text = format!("{}\n\n{}", iteration.title, iteration.markdown());
-            Context::new().number("number", number.into()).data("text", text)
+            PromptContext::new().number("number", number.into()).data("text", text)
         })
         .collect()
 }
 
-fn changes(work: &Work) -> Vec<Context> {
-    work.strategy.iter().map(|change| Context::new().data("text", change)).collect()
+fn changes(work: &PlanState) -> Vec<PromptContext> {
+    work.strategy.iter().map(|change| PromptContext::new().data("text", change)).collect()
 }
 
 fn schema() -> Value {

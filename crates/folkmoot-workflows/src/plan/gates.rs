@@ -1,13 +1,13 @@
 //! The two gates of a plan, and what their decisions mean for it.
 
 use folkmoot_core::{
-    gate::{Choice, Decision, DecisionWord, Kind, Next, OnTimeout},
-    plan::{self, ApprovalType, OnExpiry, Request, code},
+    gate::{Choice, Decision, DecisionWord, GateKind, Next, OnTimeout},
+    plan::{self, ApprovalType, OnExpiry, PlanGateRequest, code},
     text,
 };
-use folkmoot_engine::{Ctx, Decided, Failure, GateRequest, key};
+use folkmoot_engine::{Ctx, Failure, GateOutcome, GateSpec, key};
 
-use super::{Work, desk::Desk};
+use super::{PlanState, desk::Desk};
 
 /// What people said to a proposal, where it goes on.
 pub(super) enum AtProposal {
@@ -44,7 +44,8 @@ impl Desk {
     ) -> Result<AtProposal, Failure> {
         let request = self.request(ApprovalType::Proposal, number);
         let title = format!("Plan: {}", self.planning.title());
-        let Decided { decision, edited } = self.gate(ctx, key!("proposal", number), &request, title, proposal).await?;
+        let GateOutcome { decision, edited } =
+            self.gate(ctx, key!("proposal", number), &request, title, proposal).await?;
         match decision.decision {
             DecisionWord::Approved | DecisionWord::Override => Ok(AtProposal::Approve),
             DecisionWord::AdjustRequested => {
@@ -59,10 +60,10 @@ impl Desk {
         }
     }
 
-    pub(super) async fn checkpoint(&self, ctx: &Ctx, number: u32, work: &Work) -> Result<AtCheckpoint, Failure> {
+    pub(super) async fn checkpoint(&self, ctx: &Ctx, number: u32, work: &PlanState) -> Result<AtCheckpoint, Failure> {
         let (total, tally) = (self.planning.max_iterations, work.tally());
         let insights = work.shown.iter().filter_map(|shown| shown.gave.as_ref().ok());
-        let request = Request {
+        let request = PlanGateRequest {
             insights: insights.flat_map(|iteration| iteration.insights.clone()).collect(),
             frameworks_evolved: tally.frameworks_evolved,
             data_points_collected: tally.data_points_collected,
@@ -70,7 +71,7 @@ impl Desk {
         };
         let title = format!("Iteration {number} of {total}: {}", self.planning.title());
         let summary = plan::summary(&work.shown, tally, total);
-        let Decided { decision, edited } =
+        let GateOutcome { decision, edited } =
             self.gate(ctx, key!("checkpoint", number), &request, title, &summary).await?;
         match decision.decision {
             DecisionWord::Approved | DecisionWord::Override => Ok(AtCheckpoint::GoOn),
@@ -88,8 +89,8 @@ impl Desk {
         }
     }
 
-    fn request(&self, approval_type: ApprovalType, number: u32) -> Request {
-        Request {
+    fn request(&self, approval_type: ApprovalType, number: u32) -> PlanGateRequest {
+        PlanGateRequest {
             approval_type,
             goal: self.planning.goal.clone(),
             pace: self.planning.pace(),
@@ -104,21 +105,21 @@ impl Desk {
         &self,
         ctx: &Ctx,
         key: String,
-        request: &Request,
+        request: &PlanGateRequest,
         title: String,
         shown: &str,
-    ) -> Result<Decided, Failure> {
+    ) -> Result<GateOutcome, Failure> {
         let (kind, name) = match request.approval_type {
-            ApprovalType::Proposal => (Kind::Proposal, "proposal.md"),
-            ApprovalType::Checkpoint => (Kind::Checkpoint, "checkpoint.md"),
+            ApprovalType::Proposal => (GateKind::Proposal, "proposal.md"),
+            ApprovalType::Checkpoint => (GateKind::Checkpoint, "checkpoint.md"),
         };
         let mut choices = vec![Choice::Approve, Choice::Reject, Choice::Adjust];
-        choices.extend((kind == Kind::Checkpoint).then_some(Choice::Pause));
+        choices.extend((kind == GateKind::Checkpoint).then_some(Choice::Pause));
         let on_timeout = match self.planning.on_expiry {
             Some(OnExpiry::Reject) => OnTimeout::Reject,
             Some(OnExpiry::Fail) | None => OnTimeout::Fail,
         };
-        let mut gate = GateRequest::new(summary(shown))
+        let mut gate = GateSpec::new(summary(shown))
             .title(title)
             .phase(&request.approval_type.word().parse().expect("a plain word is a phase"))
             .kind(kind)

@@ -9,14 +9,14 @@ use std::{
 use folkmoot_core::gate::{Choice, Gate};
 use folkmoot_engine::{
     Ctx, Failure, Workflows,
-    sim::{self, Crash, Report, Scenario},
+    sim::{self, Crash, Scenario, SimulationReport},
 };
 use folkmoot_llm::{
-    Answer, FailureKind, Finish, Hear, Model, Request, Usage,
+    FailureKind, Finish, Hear, Model, ModelAnswer, ModelRequest, TokenUsage,
     budget::{Budget, Purse},
-    record::Outcome,
+    record::CallOutcome,
 };
-use folkmoot_workflows::{Call, OnExceeded, Spending};
+use folkmoot_workflows::{ModelCall, OnExceeded, RunBudget};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
@@ -40,9 +40,9 @@ impl Vendor {
 impl Model for Vendor {
     fn ask<'a>(
         &'a self,
-        request: &'a Request,
+        request: &'a ModelRequest,
         _: &'a mut dyn Hear,
-    ) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+    ) -> BoxFuture<'a, Result<ModelAnswer, folkmoot_llm::ModelFailure>> {
         let text = request.messages[0].text.clone();
         let key = request.idempotency_key.clone().unwrap();
         self.0.lock().unwrap().entry(text.clone()).or_default().push(key);
@@ -51,10 +51,10 @@ impl Model for Vendor {
             for _ in 0..3 {
                 tokio::task::yield_now().await;
             }
-            Ok(Answer {
+            Ok(ModelAnswer {
                 text: format!("about {text}"),
                 finish: Finish::Stop,
-                usage: Usage { input_tokens: 10, cached_tokens: 0, output_tokens: 100, estimated: false },
+                usage: TokenUsage { input_tokens: 10, cached_tokens: 0, output_tokens: 100, estimated: false },
                 provider: "vendor".to_owned(),
                 model: "m".to_owned(),
                 version: None,
@@ -88,15 +88,17 @@ fn debate(vendor: Vendor, tokens: u64, on_exceeded: OnExceeded) -> Workflows {
         let vendor = vendor.clone();
         async move {
             let budget = Budget { tokens: Some(tokens), usd_micros: None };
-            let spending = Spending::new(Purse::new(budget), on_exceeded);
+            let spending = RunBudget::new(Purse::new(budget), on_exceeded);
             let answers = ctx.join("speaker", 1..=BRANCHES, |ctx, branch| {
                 let (spending, vendor) = (spending.clone(), vendor.clone());
                 async move {
                     let mut said = Vec::new();
                     for turn in 1..=2 {
-                        let request =
-                            Request { max_tokens: 100, ..Request::new(format!("speaker {branch}, turn {turn:04}")) };
-                        let call = Call {
+                        let request = ModelRequest {
+                            max_tokens: 100,
+                            ..ModelRequest::new(format!("speaker {branch}, turn {turn:04}"))
+                        };
+                        let call = ModelCall {
                             key: format!("turn-{turn}"),
                             agent: "speaker".parse().unwrap(),
                             model: Arc::new(vendor.clone()),
@@ -104,8 +106,8 @@ fn debate(vendor: Vendor, tokens: u64, on_exceeded: OnExceeded) -> Workflows {
                             request,
                         };
                         match spending.call(&ctx, call).await?.outcome {
-                            Outcome::Answered(answer) => said.push(answer.text),
-                            Outcome::Failed(failure) => return Err(Failure::new("silent", failure.detail)),
+                            CallOutcome::Answered(answer) => said.push(answer.text),
+                            CallOutcome::Failed(failure) => return Err(Failure::new("silent", failure.detail)),
                         }
                     }
                     Ok(said)
@@ -136,7 +138,7 @@ fn world(tokens: u64, on_exceeded: OnExceeded, choice: Choice) -> World {
 /// No storm at all; then every place where it can crash, and every append of which nobody is told.
 /// For what differs little from another test some places will do: `FOLKMOOT_CRASH_EVERYWHERE=1`
 /// takes them all.
-fn storms(stride: usize, make: impl Fn() -> World, check: impl Fn(&World, &Report, &str)) {
+fn storms(stride: usize, make: impl Fn() -> World, check: impl Fn(&World, &SimulationReport, &str)) {
     let calm = make();
     let report = sim::simulate(&calm.scenario, Crash::Never);
     check(&calm, &report, "calm");
@@ -154,7 +156,7 @@ fn storms(stride: usize, make: impl Fn() -> World, check: impl Fn(&World, &Repor
 
 /// No call was asked again that was recorded, and one that was in flight only under the key that it
 /// had. Of one that was, a vendor may have heard though the next life had no money left for it.
-fn asked_as_often_as_it_must(world: &World, report: &Report, calls: usize, place: &str) {
+fn asked_as_often_as_it_must(world: &World, report: &SimulationReport, calls: usize, place: &str) {
     let asked = world.vendor.asked();
     let mut keys = BTreeSet::new();
     for (text, under) in &asked {
@@ -235,7 +237,11 @@ fn a_budget_that_is_spent_again_is_asked_about_again() {
 struct Silent;
 
 impl Model for Silent {
-    fn ask<'a>(&'a self, _: &'a Request, _: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+    fn ask<'a>(
+        &'a self,
+        _: &'a ModelRequest,
+        _: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, folkmoot_llm::ModelFailure>> {
         Box::pin(std::future::pending())
     }
 }
@@ -247,11 +253,11 @@ struct Breaks;
 impl Model for Breaks {
     fn ask<'a>(
         &'a self,
-        _: &'a Request,
+        _: &'a ModelRequest,
         hear: &'a mut dyn Hear,
-    ) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+    ) -> BoxFuture<'a, Result<ModelAnswer, folkmoot_llm::ModelFailure>> {
         hear.piece("Sixteen bytes it");
-        Box::pin(async { Err(folkmoot_llm::Failure::new("breaks", FailureKind::Truncated, "the line is dead")) })
+        Box::pin(async { Err(folkmoot_llm::ModelFailure::new("breaks", FailureKind::Truncated, "the line is dead")) })
     }
 }
 
@@ -260,14 +266,15 @@ fn unanswered(model: Arc<dyn Model>) -> Scenario {
     let workflow = move |ctx: Ctx, (): ()| {
         let model = Arc::clone(&model);
         async move {
-            let spending = Spending::new(Purse::new(Budget::default()), OnExceeded::Fail);
+            let spending = RunBudget::new(Purse::new(Budget::default()), OnExceeded::Fail);
             let mut kinds = Vec::new();
             for turn in 1..=2 {
                 let (key, agent, model) = (format!("turn-{turn}"), "speaker".parse().unwrap(), Arc::clone(&model));
-                let call = Call { key, agent, model, price: None, request: Request::new("Is anybody there?") };
+                let call =
+                    ModelCall { key, agent, model, price: None, request: ModelRequest::new("Is anybody there?") };
                 match spending.call(&ctx, call).await?.outcome {
-                    Outcome::Answered(answer) => return Err(Failure::new("answered", answer.text)),
-                    Outcome::Failed(failure) => kinds.push(failure.kind),
+                    CallOutcome::Answered(answer) => return Err(Failure::new("answered", answer.text)),
+                    CallOutcome::Failed(failure) => kinds.push(failure.kind),
                 }
             }
             Ok((kinds, spending.spent().tokens))

@@ -20,7 +20,7 @@ use folkmoot_core::{
 };
 use folkmoot_engine::{
     Workflows,
-    sim::{self, Crash, Report, Scenario},
+    sim::{self, Crash, Scenario, SimulationReport},
 };
 use folkmoot_llm::{Model, Rehearsal};
 use folkmoot_workflows::debate::{DebateConfig, Debated, Debater, Gates, Preset};
@@ -47,7 +47,7 @@ fn scenario(debating: &DebateConfig) -> Scenario {
     Scenario::new(workflows(Arc::new(Rehearsal)), WORKFLOW, debating).decide(|_| Some(Choice::Approve.into()))
 }
 
-fn debated(report: &Report) -> Debated {
+fn debated(report: &SimulationReport) -> Debated {
     serde_json::from_value(report.outcome.clone().unwrap()).unwrap()
 }
 

@@ -2,14 +2,14 @@
 
 use folkmoot_workflows::{
     doctor::{Area, examine},
-    equipment::Settings,
+    equipment::EquipmentSettings,
 };
 
 use crate::workbench::equipment;
 
 #[tokio::test]
 async fn every_formatter_is_there_or_it_is_said_how_to_get_it() {
-    let findings = examine(&equipment(Settings::default())).await;
+    let findings = examine(&equipment(EquipmentSettings::default())).await;
     let formatters: Vec<_> = findings.iter().filter(|finding| finding.name.starts_with("format, ")).collect();
     let names: Vec<&str> = formatters.iter().map(|finding| &finding.name["format, ".len()..]).collect();
     assert_eq!(names, ["rust", "python", "javascript", "typescript", "go", "shell"]);

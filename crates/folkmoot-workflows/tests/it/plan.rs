@@ -8,14 +8,14 @@ use std::{
 
 use folkmoot_core::{
     Timeout,
-    gate::{Choice, Gate, Kind},
+    gate::{Choice, Gate, GateKind},
     plan::{OnExpiry, WORKFLOW},
 };
 use folkmoot_engine::{
     Workflows,
-    sim::{self, Crash, Report, Say, Scenario},
+    sim::{self, Crash, Say, Scenario, SimulationReport},
 };
-use folkmoot_llm::{Answer, FailureKind, Finish, Hear, Model, Rehearsal, Request, Usage};
+use folkmoot_llm::{FailureKind, Finish, Hear, Model, ModelAnswer, ModelRequest, Rehearsal, TokenUsage};
 use folkmoot_workflows::plan::{Plan, Planner, Planning, html, markdown};
 use futures_util::future::BoxFuture;
 use serde_json::json;
@@ -72,7 +72,7 @@ fn scenario(planning: Planning, says: &[Say]) -> Scenario {
     Scenario::new(workflows(Arc::new(Rehearsal), true), WORKFLOW, planning).decide(people(says))
 }
 
-fn plan(report: &Report) -> Plan {
+fn plan(report: &SimulationReport) -> Plan {
     serde_json::from_value(report.outcome.clone().unwrap()).unwrap()
 }
 
@@ -188,28 +188,28 @@ fn where_the_configuration_asks_nobody_it_goes_on_at_once() {
 #[derive(Debug, Default)]
 struct Script {
     lines: Mutex<VecDeque<Result<String, FailureKind>>>,
-    asked: Mutex<Vec<Request>>,
+    asked: Mutex<Vec<ModelRequest>>,
 }
 
 impl Model for Script {
     fn ask<'a>(
         &'a self,
-        request: &'a Request,
+        request: &'a ModelRequest,
         _: &'a mut dyn Hear,
-    ) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+    ) -> BoxFuture<'a, Result<ModelAnswer, folkmoot_llm::ModelFailure>> {
         self.asked.lock().unwrap().push(request.clone());
         let line = self.lines.lock().unwrap().pop_front().expect("a line for each call");
         Box::pin(async move {
-            let text = line.map_err(|kind| folkmoot_llm::Failure::new("script", kind, "as the script says"))?;
+            let text = line.map_err(|kind| folkmoot_llm::ModelFailure::new("script", kind, "as the script says"))?;
             // Scissors at the end: it is cut off there.
             let (text, finish) = match text.strip_suffix('✂') {
                 Some(cut) => (cut.to_owned(), Finish::Length),
                 None => (text, Finish::Stop),
             };
-            Ok(Answer {
+            Ok(ModelAnswer {
                 text,
                 finish,
-                usage: Usage { input_tokens: 1, cached_tokens: 0, output_tokens: 1, estimated: false },
+                usage: TokenUsage { input_tokens: 1, cached_tokens: 0, output_tokens: 1, estimated: false },
                 provider: "script".to_owned(),
                 model: "m".to_owned(),
                 version: None,
@@ -233,10 +233,13 @@ fn words(text: &str) -> Result<String, FailureKind> {
 
 const FINAL: &str = "## Executive summary\n\nBake.\n\n## Implementation plan\n\nBuy flour.";
 
-fn scripted(planning: Planning, lines: impl IntoIterator<Item = Result<String, FailureKind>>) -> (Report, Arc<Script>) {
+fn scripted(
+    planning: Planning,
+    lines: impl IntoIterator<Item = Result<String, FailureKind>>,
+) -> (SimulationReport, Arc<Script>) {
     let script = Arc::new(Script { lines: Mutex::new(lines.into_iter().collect()), ..Script::default() });
     let scenario = Scenario::new(workflows(script.clone(), true), WORKFLOW, planning)
-        .decide(|gate| matches!(gate.content.kind, Kind::Proposal | Kind::Checkpoint).then(approve));
+        .decide(|gate| matches!(gate.content.kind, GateKind::Proposal | GateKind::Checkpoint).then(approve));
     (sim::simulate(&scenario, Crash::Never), script)
 }
 
@@ -355,14 +358,14 @@ struct Away(Mutex<BTreeMap<String, u32>>);
 impl Model for Away {
     fn ask<'a>(
         &'a self,
-        request: &'a Request,
+        request: &'a ModelRequest,
         hear: &'a mut dyn Hear,
-    ) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+    ) -> BoxFuture<'a, Result<ModelAnswer, folkmoot_llm::ModelFailure>> {
         let part = request.cue.as_ref().unwrap().part.clone();
         let times = *self.0.lock().unwrap().entry(part).and_modify(|times| *times += 1).or_insert(1);
         Box::pin(async move {
             match times {
-                1 | 2 => Err(folkmoot_llm::Failure::new("away", FailureKind::Unreachable, "nobody answers")),
+                1 | 2 => Err(folkmoot_llm::ModelFailure::new("away", FailureKind::Unreachable, "nobody answers")),
                 _ => Rehearsal.ask(request, hear).await,
             }
         })

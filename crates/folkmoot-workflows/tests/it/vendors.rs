@@ -8,7 +8,7 @@ use std::{
 };
 
 use folkmoot_llm::{
-    Model, Request,
+    Model, ModelRequest,
     provider::{Anthropic, Endpoint, Gemini, Ollama, OpenAi},
 };
 use serde_json::Value;
@@ -71,8 +71,8 @@ fn answer(stream: TcpStream) -> std::io::Result<()> {
 }
 
 /// Asks all vendors for one of each sort of request, and says which was refused, and why.
-pub fn refused(requests: impl IntoIterator<Item = Request>) -> (Vec<String>, usize) {
-    let mut sorts: BTreeMap<String, Request> = BTreeMap::new();
+pub fn refused(requests: impl IntoIterator<Item = ModelRequest>) -> (Vec<String>, usize) {
+    let mut sorts: BTreeMap<String, ModelRequest> = BTreeMap::new();
     for request in requests {
         let schema = request.schema.as_ref().map(|schema| format!("{} {}", schema.name, schema.schema));
         let turns = request.messages.len();

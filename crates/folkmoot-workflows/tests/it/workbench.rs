@@ -12,17 +12,19 @@ use folkmoot_core::{
     Role,
     agent::{AgentRole, ToolKind},
 };
-use folkmoot_llm::{Answer, Cue, Failure, FailureKind, Hear, Model, Prompts, Rehearsal, Request, rehearsal::exercises};
+use folkmoot_llm::{
+    Cue, FailureKind, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Prompts, Rehearsal, rehearsal::exercises,
+};
 use folkmoot_tools::{
     Toolbox,
     jail::Helper,
-    tool::{Outcome, Turn, TurnLimits, turn},
+    tool::{ToolTurn, TurnLimits, TurnOutcome, turn},
 };
-use folkmoot_workflows::{Equipment, Site, Workbench, equipment::Settings};
+use folkmoot_workflows::{Equipment, Site, Workbench, equipment::EquipmentSettings};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-pub(crate) fn equipment(settings: Settings) -> Equipment {
+pub(crate) fn equipment(settings: EquipmentSettings) -> Equipment {
     Equipment::new(settings, |_| None, Helper::at(env!("CARGO_BIN_EXE_folkmoot-workflows-jail"))).unwrap()
 }
 
@@ -35,24 +37,28 @@ fn names(tools: &Toolbox) -> Vec<&str> {
 struct Scripted(Mutex<VecDeque<String>>);
 
 impl Model for Scripted {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         let said = self.0.lock().unwrap().pop_front();
         Box::pin(async move {
             let answer = Rehearsal.ask(request, hear).await?;
-            let text = said.ok_or_else(|| Failure::new("script", FailureKind::NotRecorded, "no more lines"))?;
-            Ok(Answer { text, ..answer })
+            let text = said.ok_or_else(|| ModelFailure::new("script", FailureKind::NotRecorded, "no more lines"))?;
+            Ok(ModelAnswer { text, ..answer })
         })
     }
 }
 
-async fn play(model: &dyn Model, request: Request, tools: &Toolbox) -> Turn {
+async fn play(model: &dyn Model, request: ModelRequest, tools: &Toolbox) -> ToolTurn {
     turn(model, &Prompts::embedded(), request, tools, TurnLimits::default(), &mut ()).await.unwrap()
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_agent_executes_and_tests_and_answers_with_what_came_of_it() {
-    let bench = Workbench::new(&equipment(Settings::default()), None, Role::Admin).await;
+    let bench = Workbench::new(&equipment(EquipmentSettings::default()), None, Role::Admin).await;
     let tools = bench.toolbox(AgentRole::Executor.tools());
     assert_eq!(names(&tools), ["execute", "run_tests"]);
     let execute = json!({ "tool": "execute", "arguments": { "language": "python", "code": "print(6 * 7)" } });
@@ -62,8 +68,8 @@ async fn an_agent_executes_and_tests_and_answers_with_what_came_of_it() {
         "language": "python", "solution": "def f(n):\n    return n * 6\n", "tests": [test] } });
     let answer = json!({ "answer": "It prints 42 and fails." });
     let model = Scripted(Mutex::new([&execute, &run_tests, &answer].map(Value::to_string).into()));
-    let turn = play(&model, Request::new("What does it print?"), &tools).await;
-    assert_eq!(turn.outcome, Outcome::Answered(json!("It prints 42 and fails.")));
+    let turn = play(&model, ModelRequest::new("What does it print?"), &tools).await;
+    assert_eq!(turn.outcome, TurnOutcome::Answered(json!("It prints 42 and fails.")));
     let [executed, tested] = turn.tool_calls.as_slice() else { panic!("{turn:#?}") };
     assert_eq!((&executed.tool[..], &executed.arguments), ("execute", &execute["arguments"]));
     let told = executed.result.as_ref().unwrap();
@@ -73,13 +79,13 @@ async fn an_agent_executes_and_tests_and_answers_with_what_came_of_it() {
     assert_eq!((&told["verdict"], &told["tests"][0]["cause"]), (&json!("some_failed"), &json!("assertion")));
     // As a journal has it.
     let recorded = serde_json::to_string(&turn).unwrap();
-    assert_eq!(serde_json::from_str::<Turn>(&recorded).unwrap(), turn);
+    assert_eq!(serde_json::from_str::<ToolTurn>(&recorded).unwrap(), turn);
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_rehearsal_has_its_code_tested_and_learns_with_each_attempt() {
-    let bench = Workbench::new(&equipment(Settings::default()), None, Role::Admin).await;
+    let bench = Workbench::new(&equipment(EquipmentSettings::default()), None, Role::Admin).await;
     let tools = bench.toolbox(AgentRole::Implementer.tools());
     let exercise = &exercises()[0];
     let mut verdicts = Vec::new();
@@ -91,11 +97,11 @@ async fn the_rehearsal_has_its_code_tested_and_learns_with_each_attempt() {
             attempt,
             given: Value::Null,
         };
-        let turn = play(&Rehearsal, Request { cue: Some(cue), ..Request::new(&exercise.task) }, &tools).await;
+        let turn = play(&Rehearsal, ModelRequest { cue: Some(cue), ..ModelRequest::new(&exercise.task) }, &tools).await;
         let [call] = turn.tool_calls.as_slice() else { panic!("{turn:#?}") };
         assert_eq!(call.arguments["tests"].as_array().unwrap().len(), exercise.tests.len());
         let told = call.result.as_ref().unwrap();
-        let Outcome::Answered(Value::String(answer)) = &turn.outcome else { panic!("{turn:#?}") };
+        let TurnOutcome::Answered(Value::String(answer)) = &turn.outcome else { panic!("{turn:#?}") };
         let said = format!("run_tests: {} of {} tests passed.", told["passed"], exercise.tests.len());
         assert!(answer.contains(&said), "{said}: {answer}");
         verdicts.push(told["verdict"].clone());
@@ -113,7 +119,7 @@ fn git(folder: &Path, arguments: &[&str]) {
 async fn a_role_has_the_tools_that_serve_it_and_on_a_project_every_role_has_one() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("README.md"), "About intervals.\n").unwrap();
-    let equipment = equipment(Settings::default());
+    let equipment = equipment(EquipmentSettings::default());
     let bench = Workbench::new(&equipment, None, Role::Admin).await;
     assert_eq!(names(&bench.toolbox(AgentRole::Generator.tools())), ["execute", "format"]);
     assert_eq!(names(&bench.toolbox(&[ToolKind::Retrieval])), [""; 0], "there is nothing to search");
@@ -145,7 +151,8 @@ async fn a_role_has_the_tools_that_serve_it_and_on_a_project_every_role_has_one(
 async fn an_mcp_server_that_is_not_there_is_told_and_the_rest_is_there() {
     let server =
         folkmoot_workflows::equipment::McpServer { command: vec!["no-such-program".to_owned()], ..Default::default() };
-    let settings = Settings { mcp: BTreeMap::from([("gone".to_owned(), server)]), ..Settings::default() };
+    let settings =
+        EquipmentSettings { mcp: BTreeMap::from([("gone".to_owned(), server)]), ..EquipmentSettings::default() };
     let bench = Workbench::new(&equipment(settings), None, Role::Admin).await;
     assert!(bench.missing.len() == 1 && bench.missing[0].contains("`gone`"), "{:?}", bench.missing);
     assert_eq!(names(&bench.toolbox(&[ToolKind::CodeExecutor])), ["execute"]);
@@ -158,7 +165,8 @@ async fn an_agents_debate_reaches_no_mcp_server_whose_entry_does_not_say_so() {
     {
         let command = vec!["no-such-program".to_owned()];
         let server = folkmoot_workflows::equipment::McpServer { command, agents, ..Default::default() };
-        let settings = Settings { mcp: BTreeMap::from([("gone".to_owned(), server)]), ..Settings::default() };
+        let settings =
+            EquipmentSettings { mcp: BTreeMap::from([("gone".to_owned(), server)]), ..EquipmentSettings::default() };
         let bench = Workbench::new(&equipment(settings), None, role).await;
         assert_eq!(!bench.missing.is_empty(), reached, "{role}, agents = {agents}");
     }

@@ -6,8 +6,8 @@ use std::{borrow::Borrow, str::FromStr};
 use anyhow::{Result, bail};
 use folkmoot_api::{
     Client, client,
-    core::{GateId, HaltId, QuestionId, RunId, Status, question, run},
-    wire::{BlockedBy, Gate, GateQuery, Question, QuestionQuery, Run, RunQuery},
+    core::{GateId, GateStatus, HaltId, QuestionId, RunId, question, run},
+    wire::{BlockedBy, Gate, GateListParams, Question, QuestionListParams, Run, RunListParams},
 };
 
 use crate::terminal::{printable::one_line, wrap::cut};
@@ -205,7 +205,8 @@ impl Find for Gate {
     }
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
-        let mut query = GateQuery { status: Some(Status::Pending), limit: Some(PAGE), ..GateQuery::default() };
+        let mut query =
+            GateListParams { status: Some(GateStatus::Pending), limit: Some(PAGE), ..GateListParams::default() };
         let mut gates = Vec::new();
         loop {
             let page = client.gates(&query).await?;
@@ -218,15 +219,15 @@ impl Find for Gate {
     }
 
     async fn recent(client: &Client) -> Result<Vec<Self>> {
-        Ok(client.gates(&GateQuery { limit: Some(PAGE), ..GateQuery::default() }).await?.gates)
+        Ok(client.gates(&GateListParams { limit: Some(PAGE), ..GateListParams::default() }).await?.gates)
     }
 
     async fn of_run(client: &Client, text: &str) -> Result<Option<GateId>> {
         // A part of the id is not enough to decide by: only what lists show of it.
         let named = |run: &Run| run.id.as_str() == text || short_run(&run.id) == text;
-        let mut runs = runs(client, run::Status::Parked).await?.into_iter().filter(named).map(|run| run.id);
+        let mut runs = runs(client, run::RunStatus::Parked).await?.into_iter().filter(named).map(|run| run.id);
         let (Some(run), None) = (runs.next(), runs.next()) else { return Ok(None) };
-        let query = GateQuery { status: Some(Status::Pending), run: Some(run), ..GateQuery::default() };
+        let query = GateListParams { status: Some(GateStatus::Pending), run: Some(run), ..GateListParams::default() };
         match client.gates(&query).await?.gates.as_slice() {
             [only] => Ok(Some(only.id.clone())),
             [] => Ok(None),
@@ -257,8 +258,8 @@ impl Find for Question {
     }
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
-        let status = Some(question::Status::Pending);
-        let mut query = QuestionQuery { status, limit: Some(PAGE), ..QuestionQuery::default() };
+        let status = Some(question::QuestionStatus::Pending);
+        let mut query = QuestionListParams { status, limit: Some(PAGE), ..QuestionListParams::default() };
         let mut questions = Vec::new();
         loop {
             let page = client.questions(&query).await?;
@@ -271,7 +272,10 @@ impl Find for Question {
     }
 
     async fn recent(client: &Client) -> Result<Vec<Self>> {
-        Ok(client.questions(&QuestionQuery { limit: Some(PAGE), ..QuestionQuery::default() }).await?.questions)
+        Ok(client
+            .questions(&QuestionListParams { limit: Some(PAGE), ..QuestionListParams::default() })
+            .await?
+            .questions)
     }
 
     async fn mistaken(client: &Client, text: &str) -> Result<Option<&'static str>> {
@@ -297,14 +301,16 @@ impl Find for Run {
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
         let mut runs = Vec::new();
-        for status in [run::Status::Stopped, run::Status::Parked, run::Status::Running, run::Status::Pending] {
+        for status in
+            [run::RunStatus::Stopped, run::RunStatus::Parked, run::RunStatus::Running, run::RunStatus::Pending]
+        {
             runs.extend(self::runs(client, status).await?);
         }
         Ok(runs)
     }
 
     async fn recent(client: &Client) -> Result<Vec<Self>> {
-        Ok(client.runs(&RunQuery { limit: Some(PAGE), ..RunQuery::default() }).await?.runs)
+        Ok(client.runs(&RunListParams { limit: Some(PAGE), ..RunListParams::default() }).await?.runs)
     }
 
     async fn exact(client: &Client, text: &str) -> Result<Option<RunId>> {
@@ -344,8 +350,8 @@ pub(crate) fn is_unknown_run(error: &anyhow::Error) -> bool {
 }
 
 /// All runs with this status.
-pub(crate) async fn runs(client: &Client, status: run::Status) -> Result<Vec<Run>> {
-    let mut query = RunQuery { status: Some(status), limit: Some(PAGE), ..RunQuery::default() };
+pub(crate) async fn runs(client: &Client, status: run::RunStatus) -> Result<Vec<Run>> {
+    let mut query = RunListParams { status: Some(status), limit: Some(PAGE), ..RunListParams::default() };
     let mut runs = Vec::new();
     loop {
         let page = client.runs(&query).await?;

@@ -10,7 +10,7 @@ use folkmoot_server::{
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::exit::Stopped;
+use crate::exit::StoreStopped;
 
 /// How often to look whether somebody wants to serve the folder for longer.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -81,7 +81,7 @@ impl Hosted {
     /// Ends it and lets go of the folder.
     pub(crate) async fn close(self) -> Result<()> {
         self.shutdown.cancel();
-        self.serving.await?.map_err(|reason| Stopped(reason).into())
+        self.serving.await?.map_err(|reason| StoreStopped(reason).into())
     }
 }
 

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use folkmoot_api::{Client, client};
 
-use crate::{cli::As, connection::Connection, context::Context};
+use crate::{cli::As, connection::Connection, context::CliContext};
 
 /// How long one wait lasts before the next begins.
 const ROUND: Duration = Duration::from_secs(30);
 /// How long a server that answered before may be away.
-const PATIENCE: Duration = Duration::from_secs(600);
+const OUTAGE_MAX: Duration = Duration::from_secs(600);
 /// How much earlier than it was asked to an answer may come before it means that the server is
 /// about to end.
 const EARLY: Duration = Duration::from_millis(20);
@@ -18,7 +18,7 @@ const EARLY: Duration = Duration::from_millis(20);
 /// What `wait` returns once it `has_ended`; or as it is when `limit` is over. One call of `wait`
 /// lasts at most as long as it is told.
 pub(crate) async fn until<T>(
-    ctx: &Context,
+    ctx: &CliContext,
     connection: &mut Connection,
     who: As,
     limit: Option<Duration>,
@@ -41,7 +41,7 @@ pub(crate) async fn until<T>(
                     ctx.screen.note("The server does not answer; trying again.");
                     Instant::now()
                 });
-                if since.elapsed() > PATIENCE || left.is_some_and(|left| left.is_zero()) {
+                if since.elapsed() > OUTAGE_MAX || left.is_some_and(|left| left.is_zero()) {
                     return Err(error.into());
                 }
                 connection.again(ctx).await?;

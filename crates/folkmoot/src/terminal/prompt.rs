@@ -7,16 +7,16 @@ use std::{
 
 use tokio::sync::oneshot;
 
-type Line = oneshot::Receiver<io::Result<Option<String>>>;
+type LineReceiver = oneshot::Receiver<io::Result<Option<String>>>;
 
 /// A line that nobody waits for any more, because what was asked is settled. What is typed next
 /// answers the next question.
-static LEFT: Mutex<Option<Line>> = Mutex::new(None);
+static LEFT: Mutex<Option<LineReceiver>> = Mutex::new(None);
 
 /// Whoever stops waiting for a line leaves it to the next who asks.
-struct Waiting(Option<Line>);
+struct PendingLine(Option<LineReceiver>);
 
-impl Drop for Waiting {
+impl Drop for PendingLine {
     fn drop(&mut self) {
         *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = self.0.take();
     }
@@ -37,7 +37,7 @@ pub(crate) async fn line(question: &str) -> io::Result<Option<String>> {
     out.flush()?;
     drop(out);
     let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let mut waiting = Waiting(Some(left.unwrap_or_else(read)));
+    let mut waiting = PendingLine(Some(left.unwrap_or_else(read)));
     let answered = match &mut waiting.0 {
         Some(line) => line.await.unwrap_or(Ok(None)),
         None => Ok(None),
@@ -48,7 +48,7 @@ pub(crate) async fn line(question: &str) -> io::Result<Option<String>> {
 
 /// The next line, from a thread of its own: one that waits for a line cannot be told to stop, and
 /// must not hold up the end.
-fn read() -> Line {
+fn read() -> LineReceiver {
     let (answered, answer) = oneshot::channel();
     std::thread::spawn(move || {
         let mut line = String::new();

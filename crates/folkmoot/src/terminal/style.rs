@@ -4,9 +4,9 @@ use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
 use folkmoot_api::core::{
-    Status,
+    GateStatus,
     gate::Risk,
-    journal::Progress,
+    journal::EntryStatus,
     question::{self, Priority},
     run,
 };
@@ -32,13 +32,13 @@ pub(crate) fn of_risk(risk: Risk) -> Style {
     }
 }
 
-pub(crate) fn of_status(status: Status) -> Style {
+pub(crate) fn of_status(status: GateStatus) -> Style {
     match status {
-        Status::Pending => WARN,
-        Status::Approved => GOOD,
-        Status::Rejected | Status::TimedOut => BAD,
-        Status::AdjustRequested | Status::AdjustStrategy | Status::Paused => WARN,
-        Status::Cancelled => FAINT,
+        GateStatus::Pending => WARN,
+        GateStatus::Approved => GOOD,
+        GateStatus::Rejected | GateStatus::TimedOut => BAD,
+        GateStatus::AdjustRequested | GateStatus::AdjustStrategy | GateStatus::Paused => WARN,
+        GateStatus::Cancelled => FAINT,
     }
 }
 
@@ -51,31 +51,33 @@ pub(crate) fn of_priority(priority: Priority) -> Style {
     }
 }
 
-pub(crate) fn of_question(status: question::Status) -> Style {
+pub(crate) fn of_question(status: question::QuestionStatus) -> Style {
     match status {
-        question::Status::Pending => WARN,
-        question::Status::Answered => GOOD,
-        question::Status::Denied => BAD,
-        question::Status::Skipped | question::Status::Expired | question::Status::Cancelled => FAINT,
+        question::QuestionStatus::Pending => WARN,
+        question::QuestionStatus::Answered => GOOD,
+        question::QuestionStatus::Denied => BAD,
+        question::QuestionStatus::Skipped | question::QuestionStatus::Expired | question::QuestionStatus::Cancelled => {
+            FAINT
+        }
     }
 }
 
-pub(crate) fn of_run(status: run::Status) -> Style {
+pub(crate) fn of_run(status: run::RunStatus) -> Style {
     match status {
-        run::Status::Pending | run::Status::Running => Style::new(),
-        run::Status::Parked => WARN,
-        run::Status::Completed => GOOD,
-        run::Status::Stopped | run::Status::Failed => BAD,
-        run::Status::Cancelled => FAINT,
+        run::RunStatus::Pending | run::RunStatus::Running => Style::new(),
+        run::RunStatus::Parked => WARN,
+        run::RunStatus::Completed => GOOD,
+        run::RunStatus::Stopped | run::RunStatus::Failed => BAD,
+        run::RunStatus::Cancelled => FAINT,
     }
 }
 
-pub(crate) fn of_progress(progress: Progress) -> Style {
+pub(crate) fn of_progress(progress: EntryStatus) -> Style {
     match progress {
-        Progress::Begun => Style::new(),
-        Progress::Failing | Progress::Waiting => WARN,
-        Progress::Done => GOOD,
-        Progress::Failed => BAD,
+        EntryStatus::Begun => Style::new(),
+        EntryStatus::Failing | EntryStatus::Waiting => WARN,
+        EntryStatus::Done => GOOD,
+        EntryStatus::Failed => BAD,
     }
 }
 

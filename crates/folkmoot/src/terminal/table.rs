@@ -12,18 +12,18 @@ use super::{
 
 /// A row of a table. The painted word is the first in the row that is equal to it.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct TableRow {
     pub(crate) cells: Vec<String>,
     pub(crate) painted: Option<(&'static str, Style)>,
 }
 
 impl Screen {
     /// Columns under their names; cut to the width of a terminal, whole for a pipe.
-    pub(crate) fn table(self, names: &[&str], rows: Vec<Row>) -> io::Result<()> {
+    pub(crate) fn table(self, names: &[&str], rows: Vec<TableRow>) -> io::Result<()> {
         self.say(self.draw(names, rows))
     }
 
-    fn draw(self, names: &[&str], rows: Vec<Row>) -> String {
+    fn draw(self, names: &[&str], rows: Vec<TableRow>) -> String {
         let mut table = Table::new();
         let mut header = comfy_table::Row::from(names.to_vec());
         // One line for each row, the header too: whatever does not fit is cut, and no row is lost.
@@ -65,13 +65,13 @@ pub(crate) fn facts<const N: usize>(rows: [(&str, Option<String>); N]) -> String
 
 #[cfg(test)]
 mod tests {
-    use super::Row;
+    use super::TableRow;
     use crate::terminal::screen::Screen;
 
     #[test]
     fn a_table_has_a_line_for_each_row_however_narrow_the_terminal() {
         let names = ["STEP", "KIND", "STATE", "TOOK", "WHAT CAME OF IT"];
-        let row = |n: usize| Row {
+        let row = |n: usize| TableRow {
             cells: vec![
                 format!("a-step-with-a-long-name-{n}"),
                 "once".into(),

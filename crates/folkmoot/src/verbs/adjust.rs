@@ -8,8 +8,8 @@ use folkmoot_api::{core::gate::Choice, wire::Verdict};
 use crate::{
     artifact,
     connection::Connection,
-    context::Context,
-    decide::{self, Deciding, Which},
+    context::CliContext,
+    decide::{self, Deciding, GateArgs},
     exit::Exit,
 };
 
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: GateArgs,
     /// What should change
     #[arg(long, short = 'm', value_name = "TEXT", required_unless_present = "edited")]
     feedback: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     edited: Option<PathBuf>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let edited = args.edited.as_deref().map(artifact::read_text).transpose()?;
     let verdict = Verdict { feedback: args.feedback, edited, ..Verdict::default() };
     let deciding = Deciding { choice: Choice::Adjust, verdict, ask: !args.which.yes };

@@ -5,7 +5,7 @@ mod all_defaults;
 use anyhow::{Context as _, Result, bail};
 use folkmoot_api::{
     Client, client,
-    core::{QuestionId, question::Status},
+    core::{QuestionId, question::QuestionStatus},
     wire::{Answer, Question},
 };
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::{
     cli::As,
     clock, close,
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::one_line,
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     yes: bool,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     if args.all_defaults {
         return all_defaults::run(ctx, connection, args.reason, args.yes).await;
     }
@@ -94,12 +94,12 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 }
 
 /// Whoever answers with the folder's own token is shown what they answer, and asked.
-async fn agreed(ctx: &Context, connection: &mut Connection, id: &QuestionId, answer: &Value) -> Result<bool> {
+async fn agreed(ctx: &CliContext, connection: &mut Connection, id: &QuestionId, answer: &Value) -> Result<bool> {
     if !connection.is_personal() {
         return Ok(true);
     }
     let question = connection.ask(ctx, As::You, async |client: &Client| Ok(client.question(id).await?)).await?;
-    if question.status != Status::Pending {
+    if question.status != QuestionStatus::Pending {
         return Ok(true);
     }
     let shown = format!("{}\n", views::question::request(&question, clock::now()));
@@ -108,9 +108,9 @@ async fn agreed(ctx: &Context, connection: &mut Connection, id: &QuestionId, ans
 }
 
 /// Shows the question and asks. `None` where nothing was said.
-async fn at_the_terminal(ctx: &Context, question: &Question) -> Result<Option<String>> {
+async fn at_the_terminal(ctx: &CliContext, question: &Question) -> Result<Option<String>> {
     let short = find::short(&question.id);
-    if question.status != Status::Pending {
+    if question.status != QuestionStatus::Pending {
         bail!("question {short} does not wait any more: {}", views::question::story(question));
     }
     if !ctx.screen.answers {

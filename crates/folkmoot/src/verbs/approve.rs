@@ -10,7 +10,7 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     decide::{self, Deciding},
     exit::Exit,
 };
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     yes: bool,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let reason = args.reason.or(args.comment);
     let ids = if args.ids.is_empty() { vec![None] } else { args.ids.iter().map(|id| Some(id.as_str())).collect() };
     // All of them are found before the first is decided: a slip in one id must not leave half of it

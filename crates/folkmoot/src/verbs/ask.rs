@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::{
     cli::{As, word, word_in_any_case},
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::one_line,
@@ -82,7 +82,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let (wait, wait_timeout, who) = (args.wait, args.wait_timeout, args.who);
     let key = args.idempotency_key.clone().unwrap_or_else(idempotency::new_key);
     let request = request(args);
@@ -125,7 +125,7 @@ fn request(args: Args) -> Ask {
 }
 
 /// On stderr, so that stdout holds the answer alone.
-fn announce(ctx: &Context, connection: &Connection, question: &Question) {
+fn announce(ctx: &CliContext, connection: &Connection, question: &Question) {
     let folkmoot = match &ctx.url {
         Some(url) => format!("{} --url {url} --token …", ctx.command()),
         None => ctx.command(),

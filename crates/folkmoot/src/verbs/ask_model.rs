@@ -12,19 +12,19 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use folkmoot_server::workflows::{
     Equipment,
     llm::{
-        Answer, Failure, Finish, Hear, Model, Recorded, Replay, Request, Schema,
+        Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, RecordedModel, Replay, Schema,
         budget::{Budgeted, Purse, dollars},
         continued,
         record::JsonLines,
         request::MAX_TOKENS,
-        structured::{self, Outcome, Shape, Structured},
+        structured::{self, ParseOutcome, SchemaValidator, Structured},
     },
 };
 use serde_json::{Value, json};
 
 use crate::{
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     logging, signal,
     terminal::{
@@ -73,7 +73,7 @@ pub(crate) struct Args {
     config: Option<PathBuf>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     logging::quiet(ctx)?;
     let mut request = request(&args)?;
     let equipment = doctor::equipment(doctor::read(args.config.clone().or(ctx.data.served()?.config), ctx)?)?;
@@ -99,27 +99,32 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
 }
 
 /// What came of it, in whatever shape.
-enum Asked {
-    Plain(Answer),
+enum AskModelAnswer {
+    Plain(ModelAnswer),
     Structured(Structured),
 }
 
-async fn ask(model: &dyn Model, equipment: &Equipment, request: &Request, out: &mut Out) -> Result<Asked> {
+async fn ask(
+    model: &dyn Model,
+    equipment: &Equipment,
+    request: &ModelRequest,
+    out: &mut Out,
+) -> Result<AskModelAnswer> {
     let prompts = equipment.prompts();
     if request.schema.is_none() {
         // Files of prompts that are wrong are in nobody's way who only asks.
-        return Ok(Asked::Plain(match prompts {
+        return Ok(AskModelAnswer::Plain(match prompts {
             Ok(prompts) => continued::ask(model, &prompts, request, out).await?,
             Err(_) => model.ask(request, out).await?,
         }));
     }
     let prompts = prompts.map_err(|why| anyhow!(why))?;
-    Ok(Asked::Structured(structured::ask(model, &prompts, request, out).await?))
+    Ok(AskModelAnswer::Structured(structured::ask(model, &prompts, request, out).await?))
 }
 
-fn told(ctx: &Context, asked: Asked, is_replayed: bool) -> Result<Exit> {
+fn told(ctx: &CliContext, asked: AskModelAnswer, is_replayed: bool) -> Result<Exit> {
     match asked {
-        Asked::Plain(answer) => {
+        AskModelAnswer::Plain(answer) => {
             if ctx.screen.json {
                 ctx.screen.json(&answer)?;
             } else if !ctx.screen.terminal {
@@ -133,11 +138,11 @@ fn told(ctx: &Context, asked: Asked, is_replayed: bool) -> Result<Exit> {
             }
             Ok(Exit::Done)
         }
-        Asked::Structured(structured) => structured_told(ctx, structured, is_replayed),
+        AskModelAnswer::Structured(structured) => structured_told(ctx, structured, is_replayed),
     }
 }
 
-fn request(args: &Args) -> Result<Request> {
+fn request(args: &Args) -> Result<ModelRequest> {
     let question = match args.question.as_str() {
         "-" => {
             let mut text = String::new();
@@ -158,19 +163,20 @@ fn request(args: &Args) -> Result<Request> {
             .and_then(|mut file| file.read_to_string(&mut text))
             .with_context(|| format!("{} cannot be read", path.display()))?;
         let schema = serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
-        Shape::new(&schema).map_err(|why| anyhow!("{} is no schema that can be used: {why}", path.display()))?;
+        SchemaValidator::new(&schema)
+            .map_err(|why| anyhow!("{} is no schema that can be used: {why}", path.display()))?;
         Ok::<_, anyhow::Error>(Schema { name: "answer".to_owned(), schema })
     });
-    Ok(Request {
+    Ok(ModelRequest {
         system: args.system.clone(),
         schema: schema.transpose()?,
         max_tokens: args.max_tokens.unwrap_or(MAX_TOKENS),
-        ..Request::new(question)
+        ..ModelRequest::new(question)
     })
 }
 
 /// The model, and the longest answer that it is configured for.
-async fn model(args: &Args, ctx: &Context, equipment: &Equipment) -> Result<(Arc<dyn Model>, Option<u32>)> {
+async fn model(args: &Args, ctx: &CliContext, equipment: &Equipment) -> Result<(Arc<dyn Model>, Option<u32>)> {
     if let Some(recordings) = &args.replay {
         return Ok((Arc::new(replay(recordings, ctx).await?.answers()), None));
     }
@@ -195,7 +201,7 @@ async fn model(args: &Args, ctx: &Context, equipment: &Equipment) -> Result<(Arc
     let model: Arc<dyn Model> = match &args.record {
         Some(path) => {
             let recorder = JsonLines::append(path).with_context(|| format!("{} cannot be written", path.display()))?;
-            Arc::new(Recorded { model, recorder: Arc::new(recorder) })
+            Arc::new(RecordedModel { model, recorder: Arc::new(recorder) })
         }
         None => model,
     };
@@ -203,7 +209,7 @@ async fn model(args: &Args, ctx: &Context, equipment: &Equipment) -> Result<(Arc
 }
 
 /// From a file where there is one of this name, else from a run's journal.
-async fn replay(recordings: &str, ctx: &Context) -> Result<Replay> {
+async fn replay(recordings: &str, ctx: &CliContext) -> Result<Replay> {
     match File::open(recordings) {
         Ok(file) => Replay::from_json_lines(file).map_err(|why| anyhow!("{recordings}: {why}")),
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -229,10 +235,10 @@ async fn replay(recordings: &str, ctx: &Context) -> Result<Replay> {
     }
 }
 
-fn structured_told(ctx: &Context, structured: Structured, is_replayed: bool) -> Result<Exit> {
+fn structured_told(ctx: &CliContext, structured: Structured, is_replayed: bool) -> Result<Exit> {
     let (value, why) = match structured.outcome {
-        Outcome::Parsed(value) => (Some(value), None),
-        Outcome::Unparsed(why) => (None, Some(why)),
+        ParseOutcome::Parsed(value) => (Some(value), None),
+        ParseOutcome::Unparsed(why) => (None, Some(why)),
     };
     if ctx.screen.json {
         ctx.screen.json(&json!({ "parsed": value, "unparsed": why, "answers": structured.answers }))?;
@@ -248,9 +254,9 @@ fn structured_told(ctx: &Context, structured: Structured, is_replayed: bool) -> 
 }
 
 /// Who answered and what it took, in one faint line.
-fn note(ctx: &Context, answers: &[Answer], is_replayed: bool) {
+fn note(ctx: &CliContext, answers: &[ModelAnswer], is_replayed: bool) {
     let Some(last) = answers.last() else { return };
-    let sum = |of: fn(&Answer) -> u64| answers.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&ModelAnswer) -> u64| answers.iter().map(of).sum::<u64>();
     let about = if last.usage.estimated { "about " } else { "" };
     let model = last.version.as_deref().unwrap_or(&last.model);
     let mut parts = vec![
@@ -279,7 +285,7 @@ struct Out {
 }
 
 impl Out {
-    fn new(ctx: &Context) -> Self {
+    fn new(ctx: &CliContext) -> Self {
         Self { screen: ctx.screen, live: !ctx.screen.json && io::stdout().is_terminal(), said: false, failed: None }
     }
 
@@ -316,7 +322,7 @@ impl Hear for Out {
         }
     }
 
-    fn waiting(&mut self, failure: &Failure, wait: Duration) {
+    fn waiting(&mut self, failure: &ModelFailure, wait: Duration) {
         let told = format!("{failure}; again in {:.1} s", wait.as_secs_f64());
         self.screen.note(paint(style::FAINT, one_line(&told)));
     }

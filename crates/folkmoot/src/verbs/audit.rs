@@ -11,7 +11,7 @@ pub(crate) mod verify;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{connection::Connection, context::Context, exit::Exit};
+use crate::{connection::Connection, context::CliContext, exit::Exit};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -23,7 +23,7 @@ pub(crate) enum Verb {
     Check(check::Args),
 }
 
-pub(crate) async fn run(verb: Verb, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(verb: Verb, ctx: &CliContext) -> Result<Exit> {
     match verb {
         Verb::Verify(args) if args.file.is_some() => verify::offline(&args, ctx),
         Verb::Check(args) => check::offline(&args, ctx),
@@ -31,7 +31,7 @@ pub(crate) async fn run(verb: Verb, ctx: &Context) -> Result<Exit> {
     }
 }
 
-async fn connected(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+async fn connected(verb: Verb, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     match verb {
         Verb::Verify(args) => verify::run(args, ctx, connection).await,
         Verb::Export(args) => export::run(args, ctx, connection).await,

@@ -10,7 +10,7 @@ use folkmoot_server::{
 use serde_json::json;
 
 use crate::{
-    context::Context,
+    context::CliContext,
     exit::Exit,
     logging,
     terminal::{
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     database: Option<String>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     logging::quiet(ctx)?;
     must_be_here(ctx, "backup")?;
     let database = args.database.filter(|url| !url.is_empty());
@@ -51,7 +51,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
 }
 
 /// A copy is made where the data is, and not through a server.
-pub(crate) fn must_be_here(ctx: &Context, verb: &str) -> Result<()> {
+pub(crate) fn must_be_here(ctx: &CliContext, verb: &str) -> Result<()> {
     if ctx.url.is_some() {
         bail!(
             "`{verb}` works on a data folder or a database, not through a server: leave out --url (FOLKMOOT_URL), and \

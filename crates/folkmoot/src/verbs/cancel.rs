@@ -14,7 +14,7 @@ use crate::{
         find::{self, Thing},
         idempotency,
     },
-    context::Context,
+    context::CliContext,
     exit::Exit,
     views,
 };
@@ -40,7 +40,7 @@ enum Cancelled {
     Question(Box<Question>),
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let (key, reason) = (idempotency::new_key(), args.reason);
     let why = WithReason { reason: reason.clone() };
     let ask = format!("Cancel {}?", args.id);

@@ -5,14 +5,14 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use folkmoot_api::{
     Client,
-    core::{Name, SessionId, clearance::Reason},
+    core::{Name, SessionId, clearance::ReleaseReason},
     wire::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited},
 };
 
 use crate::{
     cli::As,
     connection::{Connection, wait},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     signal,
     terminal::{
@@ -50,12 +50,12 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     must_know(ctx)?;
     Connection::with(ctx, async |connection| connected(args, ctx, connection).await).await
 }
 
-async fn connected(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+async fn connected(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let agent = ClearanceFor { agent_id: args.agent, session_id: args.session, timeout_ms: None };
     let check = async |client: &Client| Ok(client.clearance(&agent).await?);
     let clearance = connection.ask(ctx, args.who, check).await?;
@@ -67,14 +67,15 @@ async fn connected(args: Args, ctx: &Context, connection: &mut Connection) -> Re
     }
     let interrupted = signal::shutdown()?;
     let wait = async |client: &Client, round| client.wait_clearance(&agent, round).await;
-    let ended = wait::until(ctx, connection, args.who, args.timeout, wait, |waited| waited.reason != Reason::Timeout);
+    let ended =
+        wait::until(ctx, connection, args.who, args.timeout, wait, |waited| waited.reason != ReleaseReason::Timeout);
     let Some(waited) = interrupted.run_until_cancelled(ended).await else { return Ok(Exit::Halted) };
     tell_waited(ctx, &waited?)
 }
 
 /// Refuses to answer from a folder in which nothing ever was: an empty one halts nobody, and nobody
 /// works because of a typing error.
-fn must_know(ctx: &Context) -> Result<()> {
+fn must_know(ctx: &CliContext) -> Result<()> {
     if ctx.url.is_some() || ctx.data.tokens()?.is_some() {
         return Ok(());
     }
@@ -85,7 +86,7 @@ fn must_know(ctx: &Context) -> Result<()> {
     )
 }
 
-fn tell(ctx: &Context, clearance: &Clearance) -> Result<Exit> {
+fn tell(ctx: &CliContext, clearance: &Clearance) -> Result<Exit> {
     let exit = if clearance.can_proceed { Exit::Done } else { Exit::Halted };
     if ctx.screen.json {
         ctx.screen.json(clearance)?;
@@ -100,10 +101,10 @@ fn tell(ctx: &Context, clearance: &Clearance) -> Result<Exit> {
     Ok(exit)
 }
 
-fn tell_waited(ctx: &Context, waited: &ClearanceWaited) -> Result<Exit> {
+fn tell_waited(ctx: &CliContext, waited: &ClearanceWaited) -> Result<Exit> {
     let exit = match (waited.cleared, waited.reason) {
         (true, _) => Exit::Done,
-        (false, Reason::Timeout) => Exit::TimedOut,
+        (false, ReleaseReason::Timeout) => Exit::TimedOut,
         (false, _) => Exit::NotApproved,
     };
     if ctx.screen.json {
@@ -117,7 +118,7 @@ fn tell_waited(ctx: &Context, waited: &ClearanceWaited) -> Result<Exit> {
         ctx.screen.say(given(answer))?;
     }
     blocked(ctx, &waited.blocked_by)?;
-    if let (Reason::Denied, [denial, ..]) = (waited.reason, waited.answers.as_slice()) {
+    if let (ReleaseReason::Denied, [denial, ..]) = (waited.reason, waited.answers.as_slice()) {
         let show = format!("{} question show {} --as agent", ctx.command(), denial.question_id);
         ctx.screen.note(format!("It halts its asker until that has read it: {show}"));
     }
@@ -126,14 +127,14 @@ fn tell_waited(ctx: &Context, waited: &ClearanceWaited) -> Result<Exit> {
 
 /// What became of one question.
 fn given(given: &AnswerGiven) -> String {
-    let answer = given.answer.as_ref().filter(|_| given.reason != Reason::Denied);
+    let answer = given.answer.as_ref().filter(|_| given.reason != ReleaseReason::Denied);
     let answer = answer.map(|answer| format!(" {}", one_line(&views::question::bare(answer)))).unwrap_or_default();
     let comment = one_line(&given.comment);
     let comment = if comment.is_empty() { comment } else { format!(": {comment}") };
     format!("{} {}{answer}{comment}", given.question_id, given.reason)
 }
 
-fn blocked(ctx: &Context, holds: &[BlockedBy]) -> Result<()> {
+fn blocked(ctx: &CliContext, holds: &[BlockedBy]) -> Result<()> {
     if holds.is_empty() {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{CommandFactory, ValueEnum};
 
-use crate::{cli::Cli, context::Context, exit::Exit};
+use crate::{cli::Cli, context::CliContext, exit::Exit};
 
 /// Print what a shell needs to complete verbs and options
 #[derive(Debug, clap::Args)]
@@ -23,7 +23,7 @@ enum Shell {
     Fish,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     let shell = match args.shell {
         Shell::Bash => clap_complete::Shell::Bash,
         Shell::Zsh => clap_complete::Shell::Zsh,

@@ -22,21 +22,21 @@ use folkmoot_api::{
     core::{
         RunId, SessionId, Timeout,
         agent::DebatePhase,
-        debate::{Style, Told, Topology},
+        debate::{DebateEvent, Style, Topology},
         vocabulary::UnknownWord,
-        voting::Method,
+        voting::VotingMethod,
     },
-    wire::{Agents, DebateGates, DebateQuery, Decimal, OrAuto, PhaseSwitch, PlanBudget, StartDebate},
+    wire::{Agents, DebateGates, DebateListParams, Decimal, OrAuto, PhaseSwitch, PlanBudget, StartDebate},
 };
 use folkmoot_server::workflows::{
     debate::{OnRejected, Preset},
-    tools::{jail::Language, project::Hook},
+    tools::{jail::ProgramLanguage, project::Hook},
 };
 
 use crate::{
     cli::{As, word},
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         span,
@@ -78,8 +78,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "STYLE", value_parser = or_auto::<Style>(Style::WORDS))]
     planning: Option<OrAuto<Style>>,
     /// How ballots are counted; `auto` is what fits the number of agents
-    #[arg(long, value_name = "METHOD", value_parser = or_auto::<Method>(Method::WORDS))]
-    voting: Option<OrAuto<Method>>,
+    #[arg(long, value_name = "METHOD", value_parser = or_auto::<VotingMethod>(VotingMethod::WORDS))]
+    voting: Option<OrAuto<VotingMethod>>,
     /// Ask a person after this phase; can be repeated
     #[arg(long = "gate", value_name = "PHASE", value_parser = word::<DebatePhase>(DebatePhase::WORDS))]
     gates: Vec<DebatePhase>,
@@ -100,7 +100,7 @@ pub(crate) struct Args {
     consensus: Option<f64>,
     /// What code is to be written in, `none` where it is not about code; guessed from the topic
     /// unless it is given
-    #[arg(long, value_name = "LANGUAGE", value_parser = or(Language::WORDS, "none"))]
+    #[arg(long, value_name = "LANGUAGE", value_parser = or(ProgramLanguage::WORDS, "none"))]
     language: Option<String>,
     /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama,
     /// llamacpp, rehearsal
@@ -135,7 +135,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
     /// Go on with a debate: see what happens, and decide
-    Follow(Which),
+    Follow(DebateArgs),
     Show(show::Args),
     Turns(turns::Args),
     Votes(votes::Args),
@@ -149,7 +149,7 @@ pub(crate) enum Verb {
 
 /// Which debate.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Which {
+pub(crate) struct DebateArgs {
     /// The debate, or any unique beginning or end of its id; the newest unless it is given
     id: Option<String>,
 }
@@ -199,7 +199,7 @@ impl Args {
     }
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     match args.verb {
         None => start(args, ctx, connection).await,
         Some(Verb::Follow(which)) => {
@@ -218,7 +218,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     }
 }
 
-async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+async fn start(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let request = args.request()?;
     if request.topic.trim().is_empty() {
         bail!("the topic is empty; say in a sentence what is to be decided");
@@ -258,14 +258,14 @@ async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result
     Ok(Exit::Done)
 }
 
-impl Which {
+impl DebateArgs {
     /// One that goes on. Nobody guesses which of several is meant.
-    async fn find_open(&self, ctx: &Context, connection: &mut Connection) -> Result<RunId> {
+    async fn find_open(&self, ctx: &CliContext, connection: &mut Connection) -> Result<RunId> {
         if self.id.is_some() {
             return self.find(ctx, connection).await;
         }
         let read = async |client: &Client| -> Result<Vec<RunId>> {
-            let query = DebateQuery { limit: Some(200), ..DebateQuery::default() };
+            let query = DebateListParams { limit: Some(200), ..DebateListParams::default() };
             let going =
                 client.debates(&query).await?.debates.into_iter().filter(|debate| debate.completed_at.is_none());
             Ok(going.map(|debate| debate.id).collect())
@@ -280,7 +280,7 @@ impl Which {
         }
     }
 
-    pub(crate) async fn find(&self, ctx: &Context, connection: &mut Connection) -> Result<RunId> {
+    pub(crate) async fn find(&self, ctx: &CliContext, connection: &mut Connection) -> Result<RunId> {
         if let Some(Ok(id)) = self.id.as_ref().map(|text| text.parse::<RunId>()) {
             let exact = connection.ask(ctx, As::You, async |client: &Client| Ok(client.debate(&id).await?)).await;
             match exact {
@@ -289,7 +289,7 @@ impl Which {
             }
         }
         let read = async |client: &Client| -> Result<Vec<RunId>> {
-            let query = DebateQuery { limit: Some(200), ..DebateQuery::default() };
+            let query = DebateListParams { limit: Some(200), ..DebateListParams::default() };
             Ok(client.debates(&query).await?.debates.into_iter().map(|debate| debate.id).collect())
         };
         let newest_first = connection.ask(ctx, As::You, read).await?;
@@ -312,6 +312,6 @@ fn or(words: &'static [&'static str], other: &'static str) -> PossibleValuesPars
 
 /// One thing that a debate told, in plain words; nothing for what is not worth a line.
 pub(crate) fn told(kind: &str, payload: &serde_json::Value) -> Option<String> {
-    let line = views::debate::line(&Told::read(kind, &payload.to_string())?, payload)?;
+    let line = views::debate::line(&DebateEvent::read(kind, &payload.to_string())?, payload)?;
     Some(anstream::adapter::strip_str(&line).to_string())
 }

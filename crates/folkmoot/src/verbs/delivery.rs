@@ -11,7 +11,7 @@ use folkmoot_api::wire::Delivery;
 use crate::{
     clock,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{printable::one_line, span, table::facts},
 };
@@ -23,7 +23,7 @@ pub(crate) enum Verb {
     Resend(resend::Args),
 }
 
-pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     match verb {
         Verb::List(args) => list::run(args, ctx, connection).await,
         Verb::Show(args) => show::run(args, ctx, connection).await,
@@ -32,7 +32,7 @@ pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) 
 }
 
 /// Says how a delivery is.
-fn say(ctx: &Context, delivery: &Delivery) -> Result<()> {
+fn say(ctx: &CliContext, delivery: &Delivery) -> Result<()> {
     if ctx.screen.json {
         return ctx.screen.json(delivery);
     }

@@ -18,7 +18,7 @@ use crate::{
         Connection,
         hosted::{Hosted, NotHosted},
     },
-    context::{Context, program, quoted},
+    context::{CliContext, program, quoted},
     exit::Exit,
     logging, signal,
     terminal::{
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     timeout: Duration,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     logging::quiet(ctx)?;
     let interrupted = signal::shutdown_or_hangup()?;
     let folder = tempfile::Builder::new().prefix("folkmoot-demo-").tempdir()?;
@@ -66,7 +66,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
         NotHosted::Failed(error) => error,
     })?;
     // As in the folder of the demo, whatever else was named.
-    let stage = Context {
+    let stage = CliContext {
         data,
         url: None,
         token: None,
@@ -88,7 +88,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     }
 }
 
-async fn play(args: &Args, ctx: &Context, connection: &mut Connection, your_token: &str) -> Result<Exit> {
+async fn play(args: &Args, ctx: &CliContext, connection: &mut Connection, your_token: &str) -> Result<Exit> {
     let request = request(args.timeout);
     let start = async |client: &Client| Ok(client.start_debate(&request, None).await?);
     let started = connection.ask(ctx, As::Agent, start).await?;
@@ -148,7 +148,7 @@ fn introduction(screen: Screen) -> String {
 }
 
 /// How to decide from elsewhere.
-fn ways(ctx: &Context, url: &str, id: &RunId, your_token: &str) -> String {
+fn ways(ctx: &CliContext, url: &str, id: &RunId, your_token: &str) -> String {
     let folder = ctx.data.path().display().to_string();
     let folkmoot = format!("{} --data {}", program(), quoted(&folder));
     let command = |text: String| format!("  {}", paint(style::COMMAND, text));

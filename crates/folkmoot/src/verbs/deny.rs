@@ -4,9 +4,9 @@ use anyhow::Result;
 
 use crate::{
     cli::As,
-    close::{self, Way, Which},
+    close::{self, CloseAction, QuestionArgs},
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
 };
 
@@ -17,9 +17,9 @@ use crate::{
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: QuestionArgs,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    close::run(ctx, connection, As::You, args.which, Way::Deny).await
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
+    close::run(ctx, connection, As::You, args.which, CloseAction::Deny).await
 }

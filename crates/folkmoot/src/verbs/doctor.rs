@@ -10,18 +10,18 @@ use folkmoot_api::{
 };
 use folkmoot_server::{
     Config,
-    doctor::{self as server, Place},
+    doctor::{self as server, DoctorTarget},
     models,
     workflows::{
         Equipment,
-        doctor::{self, Area, Finding},
+        doctor::{self, Area, DoctorFinding},
         tools::jail::Helper,
     },
 };
 use serde_json::json;
 
 use crate::{
-    context::Context,
+    context::CliContext,
     exit::Exit,
     logging,
     set_up::SetUp,
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// How long the server may take to look at its providers.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PROVIDERS_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Check the server, its data, models, jail, tools and channels, and say what to do
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     key: Option<PathBuf>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     logging::quiet(ctx)?;
     let served = ctx.data.served()?;
     let config = read(args.config.or(served.config), ctx)?;
@@ -60,7 +60,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     };
     let database = args.database.filter(|url| !url.is_empty());
     let key = args.key.or(served.key);
-    let place = Place { data: &ctx.data, database: database.as_deref(), key: key.as_deref() };
+    let place = DoctorTarget { data: &ctx.data, database: database.as_deref(), key: key.as_deref() };
     let mut findings = server::examine(place).await;
     findings.extend(providers.providers.iter().map(|listed| provider(listed, &equipment)));
     findings.extend(doctor::examine(&equipment).await);
@@ -100,14 +100,14 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
 
 /// The providers of the server that serves this folder, if one does that was started for it: its
 /// environment decides, and not that of this shell.
-async fn of_server(ctx: &Context) -> Option<ProviderList> {
+async fn of_server(ctx: &CliContext) -> Option<ProviderList> {
     let server = ctx.data.server().filter(|server| !server.temporary)?;
     let tokens = ctx.data.tokens().ok()??;
     let client = Client::new(&server.url, &tokens.you.token).ok()?;
-    tokio::time::timeout(PATIENCE, client.providers()).await.ok()?.ok()
+    tokio::time::timeout(PROVIDERS_TIMEOUT, client.providers()).await.ok()?.ok()
 }
 
-fn provider(listed: &Provider, equipment: &Equipment) -> Finding {
+fn provider(listed: &Provider, equipment: &Equipment) -> DoctorFinding {
     let origin = match listed.origin.as_str() {
         "configured" => "from folkmoot.toml",
         "environment" => "its key is in the environment",
@@ -125,11 +125,11 @@ fn provider(listed: &Provider, equipment: &Equipment) -> Finding {
         Some(problem) => Err(problem.clone()),
         None => Ok(format!("{}{model}{place} ({origin})", listed.kind)),
     };
-    Finding::new(Area::Models, &listed.name, found)
+    DoctorFinding::new(Area::Models, &listed.name, found)
 }
 
 /// The configuration of this folder.
-pub(crate) fn read(file: Option<PathBuf>, ctx: &Context) -> Result<Config> {
+pub(crate) fn read(file: Option<PathBuf>, ctx: &CliContext) -> Result<Config> {
     let mut config = Config::new(ctx.data.clone());
     config.read_file(file)?;
     Ok(config)
@@ -153,7 +153,7 @@ fn heading(area: Area) -> &'static str {
     }
 }
 
-fn line(finding: &Finding) -> String {
+fn line(finding: &DoctorFinding) -> String {
     // Something of ours is never missing: it is not there yet, or it is wrong.
     let wrong = if matches!(finding.area, Area::Server | Area::Data) { "wrong  " } else { "missing" };
     let mark = if finding.ok { paint(style::GOOD, "ok     ") } else { paint(style::WARN, wrong) };

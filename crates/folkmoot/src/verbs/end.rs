@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::run::Outcome,
+    core::run::RunOutcome,
     wire::{EndRun, Run},
 };
 use serde_json::Value;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     cli::{As, json},
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     views,
 };
@@ -35,9 +35,9 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let key = idempotency::new_key();
-    let status = if args.failed.is_some() { Outcome::Failed } else { Outcome::Completed };
+    let status = if args.failed.is_some() { RunOutcome::Failed } else { RunOutcome::Completed };
     let end = EndRun { status, output: args.output, code: args.code, reason: args.failed };
     if !connection.agrees(ctx, args.who, &format!("End {}?", args.run)).await? {
         return Ok(Exit::Waiting);

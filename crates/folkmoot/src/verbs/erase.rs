@@ -10,7 +10,7 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::style::{self, paint},
 };
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     reason: String,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let reason = Erase { reason: args.reason };
     if !connection.agrees(ctx, As::You, "Erase this for good?").await? {
         return Ok(Exit::Waiting);

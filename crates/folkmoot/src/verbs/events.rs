@@ -9,7 +9,7 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     verbs::watch,
 };
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let read = async |client: &Client| {
         let id = find::any::<Run>(client, Some(&args.run)).await?;
         let (mut entries, mut after) = (Vec::new(), args.after);

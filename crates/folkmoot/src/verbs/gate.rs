@@ -11,7 +11,7 @@ mod wait;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{connection::Connection, context::Context, exit::Exit};
+use crate::{connection::Connection, context::CliContext, exit::Exit};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -24,7 +24,7 @@ pub(crate) enum Verb {
     Cancel(cancel::Args),
 }
 
-pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     match verb {
         Verb::Open(args) => open::run(*args, ctx, connection).await,
         Verb::List(args) => list::run(args, ctx, connection).await,

@@ -11,7 +11,7 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::style::{self, paint},
 };
@@ -48,7 +48,7 @@ pub(crate) struct Why {
     reason: String,
 }
 
-pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let request = request(verb);
     let key = idempotency::new_key();
     // Whoever must stop something is not asked whether they mean it; only that they are there is

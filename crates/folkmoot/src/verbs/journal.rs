@@ -4,14 +4,14 @@ use anyhow::Result;
 use folkmoot_api::{
     Client,
     core::{RunId, Timestamp},
-    wire::{JournalEntry, JournalPage, JournalQuery, Run},
+    wire::{JournalEntry, JournalListParams, JournalPage, Run},
 };
 
 use crate::{
     cli::As,
     clock,
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     views,
 };
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let read = async |client: &Client| {
         let id = find::any::<Run>(client, Some(&args.run)).await?;
         Ok((client.run(&id).await?.ended_at.is_some(), read(client, &id).await?))
@@ -44,7 +44,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 
 /// All of it.
 pub(crate) async fn read(client: &Client, id: &RunId) -> Result<Vec<JournalEntry>> {
-    let mut query = JournalQuery { limit: Some(find::PAGE), ..JournalQuery::default() };
+    let mut query = JournalListParams { limit: Some(find::PAGE), ..JournalListParams::default() };
     let mut entries = Vec::new();
     loop {
         let page = client.journal(id, &query).await?;
@@ -57,7 +57,7 @@ pub(crate) async fn read(client: &Client, id: &RunId) -> Result<Vec<JournalEntry
 }
 
 /// The table.
-pub(crate) fn print(ctx: &Context, entries: &[JournalEntry], is_over: bool, now: Timestamp) -> Result<()> {
+pub(crate) fn print(ctx: &CliContext, entries: &[JournalEntry], is_over: bool, now: Timestamp) -> Result<()> {
     let rows = entries.iter().map(|entry| views::run::step(entry, now, is_over, ctx.screen.terminal)).collect();
     Ok(ctx.screen.table(&views::run::STEPS, rows)?)
 }

@@ -9,7 +9,7 @@ use crate::{
         Connection,
         find::{self, StandingHalt},
     },
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::style::{self, paint},
     verbs::halt,
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 }
 
 /// What halts where no operator's halt does, and how that is released.
-async fn questions(ctx: &Context, client: &Client) -> Result<Option<String>> {
+async fn questions(ctx: &CliContext, client: &Client) -> Result<Option<String>> {
     let status = client.halts().await?;
     let question = status.held_by.all().into_iter().find(|hold| hold.kind == "question").map(|hold| hold.id.clone());
     Ok(question.map(|id| {
@@ -35,7 +35,7 @@ async fn questions(ctx: &Context, client: &Client) -> Result<Option<String>> {
     }))
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let find = async |client: &Client| match find::pending::<StandingHalt>(client, args.id.as_deref()).await {
         Ok(id) => Ok(id),
         Err(error) => match questions(ctx, client).await? {

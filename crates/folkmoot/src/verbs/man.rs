@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::CommandFactory;
 
-use crate::{cli::Cli, context::Context, exit::Exit};
+use crate::{cli::Cli, context::CliContext, exit::Exit};
 
 /// Write the manual pages into a folder, for `man -M` or a package
 #[derive(Debug, clap::Args)]
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     folder: PathBuf,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     let folder = &args.folder;
     std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     clap_mangen::generate_to(Cli::command(), folder)

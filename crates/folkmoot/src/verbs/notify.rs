@@ -6,7 +6,7 @@ mod test;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{connection::Connection, context::Context, exit::Exit};
+use crate::{connection::Connection, context::CliContext, exit::Exit};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -14,7 +14,7 @@ pub(crate) enum Verb {
     Test(test::Args),
 }
 
-pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     match verb {
         Verb::List(args) => list::run(args, ctx, connection).await,
         Verb::Test(args) => test::run(args, ctx, connection).await,

@@ -16,7 +16,7 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     which_model,
 };
@@ -67,7 +67,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
     /// Go on with a plan: see where it is, and decide
-    Follow(Which),
+    Follow(PlanArgs),
     Show(show::Args),
     Export(export::Args),
     List(list::Args),
@@ -75,12 +75,12 @@ pub(crate) enum Verb {
 
 /// Which plan.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Which {
+pub(crate) struct PlanArgs {
     /// The plan, or any unique beginning or end of its id; the newest unless it is given
     id: Option<String>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     match args.verb {
         None => start(args, ctx, connection).await,
         Some(Verb::Follow(which)) => {
@@ -93,13 +93,13 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     }
 }
 
-async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+async fn start(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let mut entities = Vec::new();
     for named in args.entities {
         // As it is shown: any end of the plan's id will do.
         entities.push(match named.rsplit_once('/') {
             Some((plan, entity)) => {
-                let id = Which { id: Some(plan.to_owned()) }.find(ctx, connection).await?;
+                let id = PlanArgs { id: Some(plan.to_owned()) }.find(ctx, connection).await?;
                 format!("{id}/{entity}")
             }
             None => named,
@@ -129,8 +129,8 @@ async fn start(args: Args, ctx: &Context, connection: &mut Connection) -> Result
     Ok(Exit::Done)
 }
 
-impl Which {
-    async fn find(&self, ctx: &Context, connection: &mut Connection) -> Result<RunId> {
+impl PlanArgs {
+    async fn find(&self, ctx: &CliContext, connection: &mut Connection) -> Result<RunId> {
         if let Some(Ok(id)) = self.id.as_ref().map(|text| text.parse::<RunId>()) {
             let exact = connection.ask(ctx, As::You, async |client: &Client| Ok(client.plan(&id).await?)).await;
             match exact {

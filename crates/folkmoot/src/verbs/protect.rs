@@ -3,12 +3,12 @@
 use anyhow::{Context as _, Result, bail};
 use folkmoot_api::{
     Client,
-    core::token::Kind,
+    core::token::TokenKind,
     wire::{NewToken, Token},
 };
 use folkmoot_server::{LocalToken, LocalTokens, ProtectedToken};
 
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit, terminal::tty::Terminal};
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit, terminal::tty::Terminal};
 
 const CHARS_MIN: usize = 8;
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     remove: bool,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let Some(tokens) = connection.folder_tokens().cloned() else {
         bail!(
             "this is about the token that the data folder keeps for you; leave out --token, --url and their variables"
@@ -41,12 +41,12 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     Ok(Exit::Done)
 }
 
-async fn protect(ctx: &Context, connection: &mut Connection, tokens: LocalTokens) -> Result<()> {
+async fn protect(ctx: &CliContext, connection: &mut Connection, tokens: LocalTokens) -> Result<()> {
     let terminal =
         Terminal::open().context("a passphrase is typed at a terminal, and there is none; run this in one")?;
     let passphrase = chosen(&terminal).await?;
     connection.answered().await?;
-    let new = make(&connection.client(As::You)?, &tokens.you, Kind::Protected).await?;
+    let new = make(&connection.client(As::You)?, &tokens.you, TokenKind::Protected).await?;
     let (owner, secret) = (tokens.you.name.clone(), new.clone());
     // It takes a moment, on purpose.
     let sealed = tokio::task::spawn_blocking(move || {
@@ -62,22 +62,22 @@ async fn protect(ctx: &Context, connection: &mut Connection, tokens: LocalTokens
     let both = LocalTokens { protected: Some(sealed), ..tokens };
     ctx.data.write_tokens(&both)?;
     let you = connection.client(As::You)?.with_token(&new);
-    let reading = make(&you, &both.you, Kind::Reading).await?;
+    let reading = make(&you, &both.you, TokenKind::Reading).await?;
     let owner = both.you.clone();
     ctx.data.write_tokens(&LocalTokens { you: LocalToken { token: reading, ..owner.clone() }, ..both })?;
-    end(&you, &owner, &[Kind::Personal]).await?;
+    end(&you, &owner, &[TokenKind::Personal]).await?;
     ctx.screen.say("Your token is under the passphrase now. What lies in the data folder in the clear only reads.")?;
     ctx.screen.note("A program that watches you type, or changes the files of the data folder, is not kept out: see docs/security.md.");
     Ok(())
 }
 
-async fn remove(ctx: &Context, connection: &mut Connection, tokens: LocalTokens) -> Result<()> {
+async fn remove(ctx: &CliContext, connection: &mut Connection, tokens: LocalTokens) -> Result<()> {
     connection.answered().await?;
-    let token = make(&connection.client(As::You)?, &tokens.you, Kind::Personal).await?;
+    let token = make(&connection.client(As::You)?, &tokens.you, TokenKind::Personal).await?;
     let owner = LocalToken { token: token.clone(), ..tokens.you };
     ctx.data.write_tokens(&LocalTokens { you: owner.clone(), protected: None, ..tokens })?;
     let you = connection.client(As::You)?.with_token(&token).at_a_terminal();
-    end(&you, &owner, &[Kind::Protected, Kind::Reading]).await?;
+    end(&you, &owner, &[TokenKind::Protected, TokenKind::Reading]).await?;
     Ok(ctx
         .screen
         .say("Your token lies in the data folder in the clear again. Deciding takes a terminal, and no passphrase.")?)
@@ -98,13 +98,13 @@ async fn chosen(terminal: &Terminal) -> Result<String> {
 
 /// A new token of the folder's owner. Asked once: one whose secret nobody has seen would be worse
 /// than an error.
-async fn make(client: &Client, owner: &LocalToken, kind: Kind) -> Result<String> {
+async fn make(client: &Client, owner: &LocalToken, kind: TokenKind) -> Result<String> {
     let request = NewToken { name: owner.name.clone(), role: owner.role, capabilities: Vec::new(), kind };
     client.create_token(&request).await?.token.context("the server did not say the new token")
 }
 
 /// Ends all of the owner's tokens of these kinds.
-async fn end(client: &Client, owner: &LocalToken, kinds: &[Kind]) -> Result<()> {
+async fn end(client: &Client, owner: &LocalToken, kinds: &[TokenKind]) -> Result<()> {
     let is_theirs =
         |token: &Token| token.name == owner.name && token.revoked_at.is_none() && kinds.contains(&token.kind);
     for token in client.tokens().await?.tokens.into_iter().filter(is_theirs) {

@@ -9,7 +9,7 @@ pub(crate) mod wait;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{connection::Connection, context::Context, exit::Exit};
+use crate::{connection::Connection, context::CliContext, exit::Exit};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -19,7 +19,7 @@ pub(crate) enum Verb {
     Cancel(cancel::Args),
 }
 
-pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     match verb {
         Verb::Show(args) => show::run(args, ctx, connection).await,
         Verb::Wait(args) => wait::run(args, ctx, connection).await,

@@ -3,15 +3,15 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Name, RunId, SessionId, question::Status},
-    wire::{Question, QuestionQuery},
+    core::{Name, RunId, SessionId, question::QuestionStatus},
+    wire::{Question, QuestionListParams},
 };
 
 use crate::{
     cli::{As, word},
     clock,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     views,
 };
@@ -20,8 +20,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only these; pending unless it is given
-    #[arg(long, value_parser = word::<Status>(Status::WORDS), conflicts_with = "all")]
-    status: Option<Status>,
+    #[arg(long, value_parser = word::<QuestionStatus>(QuestionStatus::WORDS), conflicts_with = "all")]
+    status: Option<QuestionStatus>,
     /// Whatever their status, the newest first
     #[arg(long)]
     all: bool,
@@ -48,11 +48,11 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let status = if args.all { None } else { Some(args.status.unwrap_or(Status::Pending)) };
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
+    let status = if args.all { None } else { Some(args.status.unwrap_or(QuestionStatus::Pending)) };
     let limit = Some(args.limit);
     let (agent, run, session) = (args.agent, args.run, args.session);
-    let query = QuestionQuery { status, agent, asked_by: args.asked_by, run, session, cursor: args.cursor, limit };
+    let query = QuestionListParams { status, agent, asked_by: args.asked_by, run, session, cursor: args.cursor, limit };
     let list = connection.ask(ctx, args.who, async |client: &Client| Ok(client.questions(&query).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
@@ -71,7 +71,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 }
 
 /// The table.
-pub(crate) fn print(ctx: &Context, questions: &[Question]) -> Result<()> {
+pub(crate) fn print(ctx: &CliContext, questions: &[Question]) -> Result<()> {
     let now = clock::now();
     let rows = questions.iter().map(|question| views::question::row(question, now, ctx.screen.terminal)).collect();
     Ok(ctx.screen.table(&views::question::COLUMNS, rows)?)

@@ -7,23 +7,23 @@ use anyhow::{Context as _, Result, bail};
 use folkmoot_api::Client;
 use serde_json::json;
 
-use crate::{context::Context, exit::Exit, logging};
+use crate::{context::CliContext, exit::Exit, logging};
 
 /// How long it may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Ask whether the server can be used: exit code 0 if so
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Asks the server of the data folder, or the one that --url names. It starts none.")]
 pub(crate) struct Args {}
 
-pub(crate) async fn run(_: Args, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(_: Args, ctx: &CliContext) -> Result<Exit> {
     logging::quiet(ctx)?;
     let found = ctx.url.clone().or_else(|| ctx.data.server().map(|server| server.url));
     let url = found.with_context(|| format!("no server runs in {}", ctx.data.path().display()))?;
     // One that listens everywhere is asked here.
     let asked = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
-    match tokio::time::timeout(PATIENCE, Client::new(&asked, "")?.ready()).await {
+    match tokio::time::timeout(ANSWER_TIMEOUT, Client::new(&asked, "")?.ready()).await {
         Ok(answered) => answered?,
         Err(_) => bail!("{asked} does not answer"),
     }

@@ -5,8 +5,8 @@ use folkmoot_api::{core::gate::Choice, wire::Verdict};
 
 use crate::{
     connection::Connection,
-    context::Context,
-    decide::{self, Deciding, Which},
+    context::CliContext,
+    decide::{self, Deciding, GateArgs},
     exit::Exit,
 };
 
@@ -14,13 +14,13 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: GateArgs,
     /// Why; whoever asked reads it
     #[arg(long, short = 'm', value_name = "TEXT")]
     reason: String,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let verdict = Verdict { reason: Some(args.reason), ..Verdict::default() };
     let deciding = Deciding { choice: Choice::Reject, verdict, ask: !args.which.yes };
     decide::run(ctx, connection, args.which.id.as_deref(), deciding).await

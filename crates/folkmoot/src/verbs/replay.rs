@@ -1,13 +1,13 @@
 //! `folkmoot replay`: a debate once more, from what is recorded alone.
 
 use anyhow::Result;
-use folkmoot_api::{Client, core::debate::record::Status, wire::DebateReplay};
+use folkmoot_api::{Client, core::debate::record::DebateStatus, wire::DebateReplay};
 
-use super::debate::Which;
+use super::debate::DebateArgs;
 use crate::{
     cli::As,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::style::{self, paint},
     views,
@@ -23,10 +23,10 @@ Examples:
   folkmoot replay my-debate --json")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: DebateArgs,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
     let replay = connection.ask(ctx, As::You, async |client: &Client| Ok(client.replay_debate(&id).await?)).await?;
     match ctx.screen.json {
@@ -43,7 +43,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 }
 
 fn is_over(replay: &DebateReplay) -> bool {
-    matches!(replay.status, Status::Cancelled | Status::Failed)
+    matches!(replay.status, DebateStatus::Cancelled | DebateStatus::Failed)
 }
 
 fn told(replay: &DebateReplay) -> String {

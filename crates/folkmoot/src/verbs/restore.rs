@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use folkmoot_server::backup::{self, Tokens};
+use folkmoot_server::backup::{self, TokensOnRestore};
 use serde_json::json;
 
 use crate::{
-    context::Context,
+    context::CliContext,
     exit::Exit,
     logging,
     terminal::style::{self, paint},
@@ -33,11 +33,11 @@ pub(crate) struct Args {
     revoke_tokens: bool,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     logging::quiet(ctx)?;
     must_be_here(ctx, "restore")?;
     let database = args.database.filter(|url| !url.is_empty());
-    let tokens = if args.revoke_tokens { Tokens::Revoke } else { Tokens::Keep };
+    let tokens = if args.revoke_tokens { TokensOnRestore::Revoke } else { TokensOnRestore::Keep };
     let restored = match &database {
         Some(url) => backup::restore_to_postgres(&args.file, url, tokens).await?,
         None => backup::restore(&args.file, &ctx.data, tokens).await?,

@@ -6,7 +6,7 @@ use folkmoot_api::{Client, wire::Run};
 use crate::{
     cli::As,
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     views,
 };
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let key = idempotency::new_key();
     let ask = format!("Let {} go on?", args.run);
     if !connection.agrees(ctx, args.who, &ask).await? {

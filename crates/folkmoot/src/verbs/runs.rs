@@ -3,15 +3,15 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{RunId, SessionId, run::Status},
-    wire::{Run, RunQuery},
+    core::{RunId, SessionId, run::RunStatus},
+    wire::{Run, RunListParams},
 };
 
 use crate::{
     cli::{As, word},
     clock,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     views,
 };
@@ -20,8 +20,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only these
-    #[arg(long, value_parser = word::<Status>(Status::WORDS))]
-    status: Option<Status>,
+    #[arg(long, value_parser = word::<RunStatus>(RunStatus::WORDS))]
+    status: Option<RunStatus>,
     /// Only of this session
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,
@@ -39,9 +39,9 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let (status, limit) = (args.status, Some(args.limit));
-    let query = RunQuery { status, session: args.session, parent: args.parent, cursor: args.cursor, limit };
+    let query = RunListParams { status, session: args.session, parent: args.parent, cursor: args.cursor, limit };
     let list = connection.ask(ctx, args.who, async |client: &Client| Ok(client.runs(&query).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
@@ -60,7 +60,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 }
 
 /// The table.
-pub(crate) fn print(ctx: &Context, runs: &[Run]) -> Result<()> {
+pub(crate) fn print(ctx: &CliContext, runs: &[Run]) -> Result<()> {
     let now = clock::now();
     let rows = runs.iter().map(|run| views::run::row(run, now, ctx.screen.terminal)).collect();
     Ok(ctx.screen.table(&views::run::COLUMNS, rows)?)

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     connection,
-    context::Context,
-    exit::{Exit, Stopped},
+    context::CliContext,
+    exit::{Exit, StoreStopped},
     logging, service, signal,
     telemetry::Telemetry,
     terminal::style::{self, paint},
@@ -22,7 +22,7 @@ use crate::{
 
 /// How long a verb that holds the folder may take to let go of it: what it was asked last is
 /// finished first.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long a server may take to end: five seconds for requests in flight, and the rest for what is
 /// delivered and closed.
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     otlp: Option<String>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     let telemetry = Telemetry::start(args.otlp.as_deref())?;
     logging::for_serve(args.log_json, telemetry.as_ref())?;
     let shutdown = signal::shutdown()?;
@@ -91,7 +91,7 @@ pub(crate) async fn run(args: Args, ctx: &Context) -> Result<Exit> {
     if let Some(telemetry) = telemetry {
         telemetry.finish().await;
     }
-    served.map_err(Stopped)?;
+    served.map_err(StoreStopped)?;
     let goodbye = "Folkmoot has stopped. Gates and questions that wait are kept.";
     if args.log_json {
         // Whoever reads the log as JSON reads nothing else there.
@@ -125,7 +125,7 @@ async fn start(config: Config) -> Result<Server, StartError> {
     let (begun, data) = (Instant::now(), config.data.clone());
     let started = loop {
         let patience = match Server::start(config.clone()).await {
-            Err(StartError::InUse { server: Some(server), .. }) if server.temporary => PATIENCE,
+            Err(StartError::InUse { server: Some(server), .. }) if server.temporary => LOCK_TIMEOUT,
             Err(StartError::InUse { .. }) => PAUSE * 5,
             other => break other,
         };
@@ -140,7 +140,7 @@ async fn start(config: Config) -> Result<Server, StartError> {
     started
 }
 
-fn greeting(ctx: &Context, url: &str, place: &str) -> String {
+fn greeting(ctx: &CliContext, url: &str, place: &str) -> String {
     let folkmoot = ctx.command();
     let command = |text: String| paint(style::COMMAND, text);
     [

@@ -4,7 +4,7 @@ use anyhow::Result;
 use folkmoot_api::{
     Client,
     core::RunId,
-    wire::{Gate, GateQuery, Question, QuestionQuery},
+    wire::{Gate, GateListParams, Question, QuestionListParams},
 };
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         Connection,
         find::{self, Thing},
     },
-    context::Context,
+    context::CliContext,
     exit::Exit,
     verbs::journal,
     views::{self, run::RunDetails},
@@ -36,45 +36,45 @@ pub(crate) struct Args {
 }
 
 /// What is shown.
-enum Shown {
+enum ShowTarget {
     Run(Box<RunDetails>),
     Gate(Box<Gate>),
     Question(Box<Question>),
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let read = async |client: &Client| {
         Ok(match find::thing(client, args.id.as_deref()).await? {
-            Thing::Run(id) => Shown::Run(Box::new(whole(client, &id).await?)),
-            Thing::Gate(id) => Shown::Gate(Box::new(client.gate(&id).await?)),
-            Thing::Question(id) => Shown::Question(Box::new(client.question(&id).await?)),
+            Thing::Run(id) => ShowTarget::Run(Box::new(whole(client, &id).await?)),
+            Thing::Gate(id) => ShowTarget::Gate(Box::new(client.gate(&id).await?)),
+            Thing::Question(id) => ShowTarget::Question(Box::new(client.question(&id).await?)),
         })
     };
     let now = clock::now();
     match connection.ask(ctx, args.who, read).await? {
-        Shown::Run(whole) if ctx.screen.json => ctx.screen.json(&whole.run)?,
-        Shown::Run(whole) if args.timeline => {
+        ShowTarget::Run(whole) if ctx.screen.json => ctx.screen.json(&whole.run)?,
+        ShowTarget::Run(whole) if args.timeline => {
             ctx.screen.say(views::timeline::draw(&whole, now, ctx.screen.columns()))?
         }
-        Shown::Run(whole) => {
+        ShowTarget::Run(whole) => {
             ctx.screen.say(views::run::whole(&whole, now, &ctx.command()))?;
             if !whole.journal.is_empty() {
                 ctx.screen.say("")?;
                 journal::print(ctx, &whole.journal, whole.run.ended_at.is_some(), now)?;
             }
         }
-        Shown::Gate(gate) if ctx.screen.json => ctx.screen.json(&gate)?,
-        Shown::Gate(gate) => ctx.screen.say(views::gate::whole(&gate, now))?,
-        Shown::Question(question) if ctx.screen.json => ctx.screen.json(&question)?,
-        Shown::Question(question) => ctx.screen.say(views::question::whole(&question, now))?,
+        ShowTarget::Gate(gate) if ctx.screen.json => ctx.screen.json(&gate)?,
+        ShowTarget::Gate(gate) => ctx.screen.say(views::gate::whole(&gate, now))?,
+        ShowTarget::Question(question) if ctx.screen.json => ctx.screen.json(&question)?,
+        ShowTarget::Question(question) => ctx.screen.say(views::question::whole(&question, now))?,
     }
     Ok(Exit::Done)
 }
 
 async fn whole(client: &Client, id: &RunId) -> Result<RunDetails> {
     let limit = Some(find::PAGE);
-    let gates = GateQuery { run: Some(id.clone()), limit, ..GateQuery::default() };
-    let questions = QuestionQuery { run: Some(id.clone()), limit, ..QuestionQuery::default() };
+    let gates = GateListParams { run: Some(id.clone()), limit, ..GateListParams::default() };
+    let questions = QuestionListParams { run: Some(id.clone()), limit, ..QuestionListParams::default() };
     Ok(RunDetails {
         run: client.run(id).await?,
         journal: journal::read(client, id).await?,

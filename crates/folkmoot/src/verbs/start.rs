@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     cli::{As, json},
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::style::{self, paint},
 };
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let key = args.idempotency_key.unwrap_or_else(idempotency::new_key);
     let request = StartRun {
         title: args.title,

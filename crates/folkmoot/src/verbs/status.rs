@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Name, Status, run},
-    wire::{Gate, GateList, GateQuery, HaltStatus, Question, Run},
+    core::{GateStatus, Name, run},
+    wire::{Gate, GateList, GateListParams, HaltStatus, Question, Run},
 };
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::{
         Connection,
         find::{self, Find},
     },
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::style::{self, paint},
     verbs::{gate, questions, runs},
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 
 /// All that waits for people.
 #[derive(Debug, Serialize)]
-struct Waiting {
+struct PendingWork {
     gates: Vec<Gate>,
     questions: Vec<Question>,
     halts: HaltStatus,
@@ -49,14 +49,14 @@ struct Waiting {
     away: Vec<Run>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let read = async |client: &Client| {
-        Ok(Waiting {
+        Ok(PendingWork {
             gates: Gate::waiting(client).await?,
             questions: Question::waiting(client).await?,
             halts: client.halts().await?,
-            stopped: find::runs(client, run::Status::Stopped).await?,
-            away: find::runs(client, run::Status::Parked)
+            stopped: find::runs(client, run::RunStatus::Stopped).await?,
+            away: find::runs(client, run::RunStatus::Parked)
                 .await?
                 .into_iter()
                 .filter(|run| !run.outages.is_empty())
@@ -103,7 +103,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
         views::hold::print(ctx, &held[..held.len().min(SHOWN)])?;
         more(ctx, held.len(), "folkmoot status --json");
     }
-    let Waiting { gates, questions, mut stopped, away, .. } = waiting;
+    let PendingWork { gates, questions, mut stopped, away, .. } = waiting;
     let gates = interleaved(gates, |gate| &gate.requested_by);
     let questions = interleaved(questions, |question| &question.asked_by);
     stopped.extend(away);
@@ -127,7 +127,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 }
 
 /// Says how many are not shown, and what shows them.
-fn more(ctx: &Context, count: usize, by: &str) {
+fn more(ctx: &CliContext, count: usize, by: &str) {
     if count > SHOWN {
         ctx.screen.note(format!("and {} more: `{by}`", count - SHOWN));
     }
@@ -146,10 +146,10 @@ fn interleaved<T>(asked: Vec<T>, by: impl Fn(&T) -> &Name) -> Vec<T> {
     ranked.into_iter().map(|(_, one)| one).collect()
 }
 
-async fn decided_last(ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let query = GateQuery { limit: Some(50), ..GateQuery::default() };
+async fn decided_last(ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
+    let query = GateListParams { limit: Some(50), ..GateListParams::default() };
     let mut recent = connection.ask(ctx, As::You, async |client: &Client| Ok(client.gates(&query).await?)).await?;
-    recent.gates.retain(|gate| gate.status != Status::Pending);
+    recent.gates.retain(|gate| gate.status != GateStatus::Pending);
     recent.gates.truncate(RECENT);
     if !recent.gates.is_empty() {
         ctx.screen.say(format!("\n{}", paint(style::FAINT, "Decided last")))?;

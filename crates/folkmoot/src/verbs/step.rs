@@ -10,7 +10,7 @@ use folkmoot_api::{
     Client,
     core::{
         Name, RunId,
-        journal::{EntryKind, Key, Progress},
+        journal::{EntryKey, EntryKind, EntryStatus},
     },
     wire::{JournalEntry, RecordStep, Run},
 };
@@ -18,7 +18,7 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::printable::one_line,
 };
@@ -30,7 +30,7 @@ pub(crate) enum Verb {
     Fail(fail::Args),
 }
 
-pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     match verb {
         Verb::Begin(args) => begin::run(args, ctx, connection).await,
         Verb::Done(args) => done::run(args, ctx, connection).await,
@@ -40,11 +40,11 @@ pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) 
 
 /// Which step.
 #[derive(Debug, clap::Args)]
-struct Which {
+struct StepArgs {
     /// The run, or any unique beginning or end of its id
     run: String,
     /// What the step is called, the same in every attempt
-    key: Key,
+    key: EntryKey,
     /// It must not be done twice, also when nobody knows whether it was done
     #[arg(long)]
     once: bool,
@@ -56,8 +56,8 @@ struct Which {
     who: As,
 }
 
-impl Which {
-    fn step(&self, state: Progress) -> RecordStep {
+impl StepArgs {
+    fn step(&self, state: EntryStatus) -> RecordStep {
         RecordStep {
             key: self.key.clone(),
             kind: Some(if self.once { EntryKind::Once } else { EntryKind::Step }),
@@ -72,7 +72,7 @@ impl Which {
     /// Records it; whether this wrote it, or what stands was there before.
     async fn record(
         &self,
-        ctx: &Context,
+        ctx: &CliContext,
         connection: &mut Connection,
         step: &RecordStep,
     ) -> Result<(JournalEntry, bool)> {
@@ -82,7 +82,7 @@ impl Which {
             match client.record_step(&run, step, Some(&keys[0])).await {
                 // What became of a step is said of whatever was begun: nobody should have to repeat
                 // --once.
-                Err(error) if error.code() == Some("step_differs") && step.state != Progress::Begun => {
+                Err(error) if error.code() == Some("step_differs") && step.state != EntryStatus::Begun => {
                     let kind = if self.once { EntryKind::Step } else { EntryKind::Once };
                     let step = RecordStep { kind: Some(kind), ..step.clone() };
                     Ok(client.record_step(&run, &step, Some(&keys[1])).await?)
@@ -95,7 +95,7 @@ impl Which {
 }
 
 /// What now stands, in one line.
-fn report(ctx: &Context, entry: &JournalEntry, is_new: bool) -> Result<()> {
+fn report(ctx: &CliContext, entry: &JournalEntry, is_new: bool) -> Result<()> {
     if ctx.screen.json {
         return ctx.screen.json(entry);
     }

@@ -7,7 +7,7 @@ mod revoke;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::{connection::Connection, context::Context, exit::Exit};
+use crate::{connection::Connection, context::CliContext, exit::Exit};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -16,7 +16,7 @@ pub(crate) enum Verb {
     Revoke(revoke::Args),
 }
 
-pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     match verb {
         Verb::Create(args) => create::run(args, ctx, connection).await,
         Verb::List(args) => list::run(args, ctx, connection).await,

@@ -6,7 +6,7 @@ use anyhow::Result;
 use folkmoot_api::{
     Client, client,
     core::gate::DecisionWord,
-    wire::{Event, QuestionQuery},
+    wire::{Event, QuestionListParams},
 };
 use futures_util::StreamExt;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::{
     cli::As,
     clock,
     connection::{Connection, find, wait},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     signal,
     terminal::{
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let interrupted = signal::shutdown()?;
     if ctx.screen.terminal {
         ctx.screen.note(paint(style::FAINT, format!("Watching {}; Ctrl-C ends it.", connection.url())));
@@ -54,7 +54,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     }
 }
 
-async fn follow(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+async fn follow(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let mut position = args.after;
     let mut answered = false;
     loop {
@@ -71,7 +71,7 @@ async fn follow(args: Args, ctx: &Context, connection: &mut Connection) -> Resul
 
 /// Prints events until the connection ends.
 async fn events(
-    ctx: &Context,
+    ctx: &CliContext,
     connection: &Connection,
     who: As,
     position: &mut Option<u64>,
@@ -114,7 +114,7 @@ async fn text_of(client: &Client, event: &Event) -> Option<String> {
     }
     let payload: Value = serde_json::from_str(event.payload.get()).ok()?;
     let agent = payload.get("agent_id")?.as_str()?.parse().ok();
-    let newest = client.questions(&QuestionQuery { agent, ..QuestionQuery::default() }).await.ok()?;
+    let newest = client.questions(&QuestionListParams { agent, ..QuestionListParams::default() }).await.ok()?;
     newest.questions.into_iter().find(|question| question.id.as_str() == event.stream)?.text
 }
 

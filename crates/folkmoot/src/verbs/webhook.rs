@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use clap::Subcommand;
 use folkmoot_api::{Client, core::delivery::Pattern, wire::Webhook};
 
-use crate::{connection::Connection, context::Context, exit::Exit, terminal::table::facts};
+use crate::{connection::Connection, context::CliContext, exit::Exit, terminal::table::facts};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -23,7 +23,7 @@ pub(crate) enum Verb {
     Remove(remove::Args),
 }
 
-pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     match verb {
         Verb::Add(args) => add::run(args, ctx, connection).await,
         Verb::List(args) => list::run(args, ctx, connection).await,
@@ -36,12 +36,12 @@ pub(crate) async fn run(verb: Verb, ctx: &Context, connection: &mut Connection) 
 
 /// Which webhook
 #[derive(Debug, clap::Args)]
-struct Which {
+struct WebhookArgs {
     /// Its name or id, as `webhook list` shows them
     webhook: String,
 }
 
-impl Which {
+impl WebhookArgs {
     async fn find(&self, client: &Client) -> Result<Webhook> {
         let list = client.webhooks().await?.webhooks;
         let is_it = |webhook: &Webhook| webhook.name.as_str() == self.webhook || webhook.id.as_str() == self.webhook;
@@ -53,7 +53,7 @@ impl Which {
 }
 
 /// Says what a webhook is, beside its secret.
-fn say(ctx: &Context, webhook: &Webhook) -> Result<()> {
+fn say(ctx: &CliContext, webhook: &Webhook) -> Result<()> {
     if ctx.screen.json {
         return ctx.screen.json(webhook);
     }
@@ -77,7 +77,7 @@ fn say(ctx: &Context, webhook: &Webhook) -> Result<()> {
 }
 
 /// Shows a secret, once: alone on stdout, so that a script can take it.
-fn say_secret(ctx: &Context, webhook: &Webhook, what: &str) -> Result<Exit> {
+fn say_secret(ctx: &CliContext, webhook: &Webhook, what: &str) -> Result<Exit> {
     if ctx.screen.json {
         ctx.screen.json(webhook)?;
         return Ok(Exit::Done);

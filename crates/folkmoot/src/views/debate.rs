@@ -4,7 +4,7 @@ use anstyle::Style;
 use folkmoot_api::{
     core::{
         Name, Timestamp,
-        debate::{DecidedBy, Part, Progress, Told, TurnState, record::Status},
+        debate::{DebateEvent, DebateProgress, DecidedBy, TurnPart, TurnState, record::DebateStatus},
         run::{Outage, Parked},
     },
     wire::{self, Artifact, Debate, DebateCost, DebateResults, DebateVerdict, Event, Fault, Gate, UndecidedAnswer},
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How far it is, in a line that is drawn over.
-pub(crate) fn status(progress: &Progress) -> String {
+pub(crate) fn status(progress: &DebateProgress) -> String {
     let Some(phase) = progress.phase else { return paint(style::FAINT, "beginning …") };
     let waits = match progress.speaking.as_slice() {
         [] => String::new(),
@@ -43,11 +43,11 @@ pub(crate) fn cost(cost: &DebateCost) -> String {
 
 /// One thing that a debate told, in a line, with what was said where `payload` has that; nothing
 /// for what is not worth a line.
-pub(crate) fn line(told: &Told, payload: &Value) -> Option<String> {
+pub(crate) fn line(told: &DebateEvent, payload: &Value) -> Option<String> {
     let said = |text: &Value| one_line(text.as_str().unwrap_or_default());
     let indented = |text: String| Some(format!("  {text}"));
     match told {
-        Told::Started { agents, topology, planning, providers, phases, .. } => Some(format!(
+        DebateEvent::Started { agents, topology, planning, providers, phases, .. } => Some(format!(
             "{} {}",
             paint(style::STRONG, counted(agents.len(), "agent")),
             paint(
@@ -55,22 +55,22 @@ pub(crate) fn line(told: &Told, payload: &Value) -> Option<String> {
                 format!("{topology} · {planning} · {} phases · {}", phases.len(), one_line(&providers.join(", ")))
             )
         )),
-        Told::RoundStarted { .. } | Told::Completed { .. } => None,
-        Told::PhaseStarted { phase, round, leader, .. } => {
+        DebateEvent::RoundStarted { .. } | DebateEvent::Completed { .. } => None,
+        DebateEvent::PhaseStarted { phase, round, leader, .. } => {
             let led = paint(style::FAINT, format!("round {round}, {leader} leads"));
             Some(format!("{} {led}", paint(style::STRONG, phase)))
         }
-        Told::PhaseCompleted { note, answered, asked, .. } => {
+        DebateEvent::PhaseCompleted { note, answered, asked, .. } => {
             indented(paint(style::FAINT, format!("{answered} of {asked} answered; {}", one_line(note))))
         }
-        Told::RoundCompleted { round, consensus, decided } => {
+        DebateEvent::RoundCompleted { round, consensus, decided } => {
             let agreed = consensus.map_or_else(String::new, |share| format!(", agreement {share}"));
             let decided = if *decided { "" } else { ", nothing decided" };
             Some(paint(style::FAINT, format!("round {round} is over{agreed}{decided}")))
         }
         // What came of it is told next.
-        Told::Turn { part, state: TurnState::Answered, .. } if part == Part::Reflect.word() => None,
-        Told::Turn { agent, part, state, why, tool_calls, .. } => {
+        DebateEvent::Turn { part, state: TurnState::Answered, .. } if part == TurnPart::Reflect.word() => None,
+        DebateEvent::Turn { agent, part, state, why, tool_calls, .. } => {
             let begins = said(&payload["begins"]);
             let tools =
                 if *tool_calls == 0 { String::new() } else { format!(" ({})", counted(*tool_calls, "tool call")) };
@@ -84,7 +84,7 @@ pub(crate) fn line(told: &Told, payload: &Value) -> Option<String> {
             };
             indented(format!("{} {}{tools}  {said}", paint(style::COMMAND, agent), paint(style::FAINT, part)))
         }
-        Told::Tested { author, passed, of, failed, .. } => {
+        DebateEvent::Tested { author, passed, of, failed, .. } => {
             let style = if passed == of { style::GOOD } else { style::BAD };
             let failed = match failed.as_slice() {
                 [] => String::new(),
@@ -92,39 +92,39 @@ pub(crate) fn line(told: &Told, payload: &Value) -> Option<String> {
             };
             indented(format!("{} {author}{failed}", paint(style, format!("tests {passed}/{of}"))))
         }
-        Told::Reflected { agent, .. } => {
+        DebateEvent::Reflected { agent, .. } => {
             let thought = ["root_cause", "what_to_change"].map(|name| said(&payload["reflection"][name]));
             let thought = if thought[0].is_empty() { String::new() } else { thought.join(" → ") };
             indented(format!("{} {}  {thought}", paint(style::COMMAND, agent), paint(style::FAINT, "reflects")))
         }
-        Told::Version { version, author, test_pass_rate } => {
+        DebateEvent::Version { version, author, test_pass_rate } => {
             let tests = test_pass_rate.map_or_else(String::new, |rate| format!(", passes {rate} of its tests"));
             indented(paint(style::FAINT, format!("version {version} of the code, by {author}{tests}")))
         }
-        Told::Vote { voter, ranking, confidence, refused, .. } => {
+        DebateEvent::Vote { voter, ranking, confidence, refused, .. } => {
             let said = match refused {
                 None => format!("votes {} ({confidence})", self::ranking(ranking)),
                 Some(why) => paint(style::WARN, format!("vote does not count: {}", one_line(why))),
             };
             indented(format!("{} {said}", paint(style::COMMAND, voter)))
         }
-        Told::LessonsShown { lessons } if lessons.is_empty() => None,
-        Told::LessonsShown { lessons } => {
+        DebateEvent::LessonsShown { lessons } if lessons.is_empty() => None,
+        DebateEvent::LessonsShown { lessons } => {
             indented(paint(style::FAINT, format!("shows {} of earlier debates", counted(lessons.len(), "lesson"))))
         }
-        Told::ConfigChanged { field, value, reason } => {
+        DebateEvent::ConfigChanged { field, value, reason } => {
             indented(paint(style::WARN, format!("{field} is now {}: {}", one_line(value), one_line(reason))))
         }
-        Told::Rebalanced { agent, reason } => {
+        DebateEvent::Rebalanced { agent, reason } => {
             indented(paint(style::WARN, format!("goes on without {agent}: {}", one_line(reason))))
         }
-        Told::Hook { hook, passed, of, failed } => {
+        DebateEvent::Hook { hook, passed, of, failed } => {
             let style = if passed == of { style::GOOD } else { style::BAD };
             let failed =
                 if failed.is_empty() { String::new() } else { format!("  fails {}", one_line(&failed.join(", "))) };
             indented(format!("{}{failed}", paint(style, format!("{} {passed}/{of}", one_line(hook)))))
         }
-        Told::Error { message, .. } => indented(paint(style::BAD, one_line(message))),
+        DebateEvent::Error { message, .. } => indented(paint(style::BAD, one_line(message))),
     }
 }
 
@@ -200,7 +200,7 @@ pub(crate) fn ended(debate: &Debate, results: Option<&DebateResults>) -> String 
     }
     match &debate.fault {
         Some(fault) => {
-            let style = if debate.status == Status::Failed { style::BAD } else { style::WARN };
+            let style = if debate.status == DebateStatus::Failed { style::BAD } else { style::WARN };
             let said = format!("{} {}", paint(style, debate.status), why(debate.status, fault));
             format!("{}\n{}", fitting(&said), paint(style::FAINT, cost(&debate.cost)))
         }
@@ -209,7 +209,7 @@ pub(crate) fn ended(debate: &Debate, results: Option<&DebateResults>) -> String 
 }
 
 /// Why it has no result, without what its status says already.
-fn why(status: Status, fault: &Fault) -> String {
+fn why(status: DebateStatus, fault: &Fault) -> String {
     let message = one_line(&fault.message);
     let message = message.strip_prefix("timed_out by timeout: ").unwrap_or(&message).trim_end_matches([':', ' ']);
     match one_line(&fault.code) {
@@ -301,42 +301,44 @@ pub(crate) fn decision(verdict: &DebateVerdict) -> String {
 }
 
 /// How a debate looks in a list.
-pub(crate) fn of_status(status: Status) -> Style {
+pub(crate) fn of_status(status: DebateStatus) -> Style {
     match status {
-        Status::Pending | Status::Running => style::STRONG,
-        Status::Paused => style::WARN,
-        Status::Completed => style::GOOD,
-        Status::Failed => style::BAD,
-        Status::Cancelled => style::FAINT,
+        DebateStatus::Pending | DebateStatus::Running => style::STRONG,
+        DebateStatus::Paused => style::WARN,
+        DebateStatus::Completed => style::GOOD,
+        DebateStatus::Failed => style::BAD,
+        DebateStatus::Cancelled => style::FAINT,
     }
 }
 
 /// What a script may do.
 pub(crate) fn exit(debate: &Debate, results: Option<&DebateResults>) -> Exit {
     match (debate.status, results, &debate.fault) {
-        (Status::Completed, Some(results), _) if results.verdict.winner.is_none() => Exit::NoDecision,
-        (Status::Completed, ..) => Exit::Done,
-        (Status::Cancelled, ..) => Exit::NotApproved,
+        (DebateStatus::Completed, Some(results), _) if results.verdict.winner.is_none() => Exit::NoDecision,
+        (DebateStatus::Completed, ..) => Exit::Done,
+        (DebateStatus::Cancelled, ..) => Exit::NotApproved,
         (_, _, Some(fault)) if fault.code == "gate_rejected" => Exit::NotApproved,
         (_, _, Some(fault)) if fault.code == "gate_timed_out" => Exit::TimedOut,
         (_, _, Some(_)) => Exit::Problems,
-        (Status::Pending | Status::Running | Status::Paused | Status::Failed, _, None) => Exit::Waiting,
+        (DebateStatus::Pending | DebateStatus::Running | DebateStatus::Paused | DebateStatus::Failed, _, None) => {
+            Exit::Waiting
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use folkmoot_api::{core::debate::record::Status, wire::Fault};
+    use folkmoot_api::{core::debate::record::DebateStatus, wire::Fault};
 
     use super::why;
 
     #[test]
     fn why_it_has_no_result_is_said_once() {
         let fault = |code: &str, message: &str| Fault { code: code.to_owned(), message: message.to_owned() };
-        let cancelled = |message: &str| why(Status::Cancelled, &fault("cancelled", message));
+        let cancelled = |message: &str| why(DebateStatus::Cancelled, &fault("cancelled", message));
         assert_eq!(cancelled("you cancelled it: "), "you cancelled it");
         assert_eq!(cancelled("you cancelled it: not needed"), "you cancelled it: not needed");
         let silence = fault("gate_timed_out", "timed_out by timeout: nobody decided before the deadline");
-        assert_eq!(why(Status::Failed, &silence), "nobody decided before the deadline (gate_timed_out)");
+        assert_eq!(why(DebateStatus::Failed, &silence), "nobody decided before the deadline (gate_timed_out)");
     }
 }

@@ -3,7 +3,7 @@
 use folkmoot_api::{
     client,
     core::{
-        Presence, Status, Timestamp,
+        GateStatus, Presence, Timestamp,
         gate::{Choice, Next},
     },
     wire::{Artifact, Gate, Vote},
@@ -12,12 +12,12 @@ use serde_json::Value;
 
 use crate::{
     connection::find,
-    context::Context,
+    context::CliContext,
     terminal::{
         printable::{one_line, printable},
         span,
         style::{self, paint},
-        table::{self, Row},
+        table::{self, TableRow},
         wrap::{self, behind_bar},
     },
     views,
@@ -53,7 +53,7 @@ fn headline(gate: &Gate, now: Timestamp) -> String {
     let risk = paint(style::of_risk(gate.risk), format!("{} risk", gate.risk));
     let asked = format!("asked by {} {}", asker(gate), span::ago(gate.requested_at, now));
     let state = match gate.status {
-        Status::Pending => left(gate, now),
+        GateStatus::Pending => left(gate, now),
         status => paint(style::of_status(status), words(status.word())),
     };
     let title = wrap::fitting(&paint(style::STRONG, one_line(&gate.title)));
@@ -80,7 +80,7 @@ fn facts(gate: &Gate, now: Timestamp) -> String {
         .deadline
         .moment()
         .map(|deadline| format!("{} ({}), then {}", span::day_and_time(deadline), left(gate, now), gate.on_timeout));
-    let pending = gate.status == Status::Pending;
+    let pending = gate.status == GateStatus::Pending;
     let votes = gate.votes.iter().map(vote).collect::<Vec<_>>().join("; ");
     let rows = [
         ("gate", Some(gate.id.to_string())),
@@ -172,17 +172,17 @@ pub(crate) fn decision(gate: &Gate) -> String {
             Some(tally) => format!("still waiting: {} of {} approvals", tally.counted, tally.needed),
             None => "still waiting".to_owned(),
         };
-        return paint(style::of_status(Status::Pending), state);
+        return paint(style::of_status(GateStatus::Pending), state);
     };
     let word = paint(style::of_status(gate.status), words(decision.decision.word()));
     let after = span::short(decision.decided_at.since(gate.requested_at));
     let who = match gate.status {
-        Status::TimedOut => format!("{word} after {after}"),
+        GateStatus::TimedOut => format!("{word} after {after}"),
         _ => format!("{word} by {} after {after}", decision.reviewer),
     };
     let said = [Some(&decision.reason), decision.feedback.as_ref(), decision.edited.as_ref()];
     let said = said.into_iter().flatten().filter(|text| !text.is_empty()).map(|text| one_line(text));
-    let follows = (gate.status == Status::TimedOut).then_some(gate.outcome).flatten().map(|next| match next {
+    let follows = (gate.status == GateStatus::TimedOut).then_some(gate.outcome).flatten().map(|next| match next {
         Next::Proceed => "the gate lets its run pass".to_owned(),
         Next::Stop => "its run stops".to_owned(),
         Next::Retry => "its run asks again".to_owned(),
@@ -191,7 +191,7 @@ pub(crate) fn decision(gate: &Gate) -> String {
 }
 
 /// A row of a list. A pipe gets the whole id, a person the end of it.
-pub(crate) fn row(gate: &Gate, now: Timestamp, terminal: bool) -> Row {
+pub(crate) fn row(gate: &Gate, now: Timestamp, terminal: bool) -> TableRow {
     let id = if terminal { find::short(&gate.id) } else { gate.id.as_str() };
     let (time, painted) = match &gate.decision {
         None => (left(gate, now), (gate.risk.word(), style::of_risk(gate.risk))),
@@ -202,7 +202,7 @@ pub(crate) fn row(gate: &Gate, now: Timestamp, terminal: bool) -> Row {
     };
     let (risk, status) = (gate.risk.word(), gate.status.word());
     let cells = [id.to_owned(), status.to_owned(), risk.to_owned(), asker(gate), time, one_line(&gate.title)];
-    Row { cells: cells.into(), painted: Some(painted) }
+    TableRow { cells: cells.into(), painted: Some(painted) }
 }
 
 pub(crate) const COLUMNS: [&str; 6] = ["GATE", "STATUS", "RISK", "ASKED BY", "TIME", "TITLE"];
@@ -212,7 +212,7 @@ fn words(word: &str) -> String {
 }
 
 /// That somebody must decide, and how, for whoever is not asked here.
-pub(crate) fn waits(ctx: &Context, gate: &Gate) -> String {
+pub(crate) fn waits(ctx: &CliContext, gate: &Gate) -> String {
     format!("Waits for a decision: {}\n{}", one_line(&gate.title), ways(ctx, gate))
 }
 
@@ -220,7 +220,7 @@ pub(crate) fn waits(ctx: &Context, gate: &Gate) -> String {
 pub(crate) const A_PERSON_DECIDES: &str = "Somebody who may decide must do so, with a token of theirs.";
 
 /// How others decide on it, if it is a person who reads this.
-pub(crate) fn ways(ctx: &Context, gate: &Gate) -> String {
+pub(crate) fn ways(ctx: &CliContext, gate: &Gate) -> String {
     if !ctx.screen.notes_are_read {
         return format!("  {A_PERSON_DECIDES}");
     }

@@ -8,18 +8,18 @@ use folkmoot_api::{
 use crate::{
     clock,
     connection::find,
-    context::Context,
-    terminal::{printable::one_line, span, style, table::Row},
+    context::CliContext,
+    terminal::{printable::one_line, span, style, table::TableRow},
 };
 
 /// Questions and halts, one a line, in the order in which they are given.
-pub(crate) fn print(ctx: &Context, holds: &[&BlockedBy]) -> anyhow::Result<()> {
+pub(crate) fn print(ctx: &CliContext, holds: &[&BlockedBy]) -> anyhow::Result<()> {
     let now = clock::now();
     let rows = holds.iter().map(|hold| row(hold, now, ctx.screen.terminal)).collect();
     Ok(ctx.screen.table(&["HELD BY", "TYPE", "SCOPE", "SINCE", "WHY"], rows)?)
 }
 
-fn row(hold: &BlockedBy, now: Timestamp, terminal: bool) -> Row {
+fn row(hold: &BlockedBy, now: Timestamp, terminal: bool) -> TableRow {
     let id = if terminal { find::short(&hold.id) } else { &hold.id };
     let kind = hold.question_type.map_or("halt", |kind| kind.word());
     let why = match (&hold.reason, hold.denied) {
@@ -28,7 +28,7 @@ fn row(hold: &BlockedBy, now: Timestamp, terminal: bool) -> Row {
         (None, false) => "waits for an answer".to_owned(),
     };
     let cells = [id.to_owned(), kind.to_owned(), scope(hold), span::ago(hold.since, now), why];
-    Row { cells: cells.into(), painted: Some((kind, style::WARN)) }
+    TableRow { cells: cells.into(), painted: Some((kind, style::WARN)) }
 }
 
 fn scope(hold: &BlockedBy) -> String {

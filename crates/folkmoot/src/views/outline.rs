@@ -28,30 +28,30 @@ pub(crate) fn of(json: &Value) -> String {
 /// What a debate brings to its gates. Whatever else somebody writes has other fields.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-enum Known {
+enum ArtifactOutline {
     Answer { author: String, answer: String },
     Tests { author: Name, passed: u32, of: u32, failed: Vec<String> },
     Score { reviewer: Name, author: Name, score: Share, reason: String },
-    Votes(Box<debate::Verdict>),
+    Votes(Box<debate::DebateVerdict>),
 }
 
 fn known(json: &Value) -> Option<String> {
-    Some(match Known::deserialize(json).ok()? {
-        Known::Answer { author, answer } => format!("{author}:\n{answer}\n"),
-        Known::Tests { author, passed, of, failed } => {
+    Some(match ArtifactOutline::deserialize(json).ok()? {
+        ArtifactOutline::Answer { author, answer } => format!("{author}:\n{answer}\n"),
+        ArtifactOutline::Tests { author, passed, of, failed } => {
             let failed =
                 if failed.is_empty() { String::new() } else { format!(", fails {}", one_line(&failed.join(", "))) };
             format!("{author}  {passed} of {of} pass{failed}")
         }
-        Known::Score { reviewer, author, score, reason } => {
+        ArtifactOutline::Score { reviewer, author, score, reason } => {
             format!("{reviewer} on {author}: {score} {}", one_line(&reason)).trim_end().to_owned()
         }
-        Known::Votes(verdict) => votes(*verdict),
+        ArtifactOutline::Votes(verdict) => votes(*verdict),
     })
 }
 
 /// Who wins and by what, each ballot, and what speaks against it.
-fn votes(verdict: debate::Verdict) -> String {
+fn votes(verdict: debate::DebateVerdict) -> String {
     let ballots: Vec<String> = verdict
         .ballots
         .iter()

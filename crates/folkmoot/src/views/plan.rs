@@ -1,13 +1,13 @@
 //! A plan as a person reads it.
 
 use folkmoot_api::{
-    core::plan::{PlanStatus, Request, code},
+    core::plan::{PlanGateRequest, PlanStatus, code},
     wire::{Gate, Plan},
 };
 
 use crate::{
     connection::find,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::{one_line, printable},
@@ -44,7 +44,7 @@ pub(crate) fn asked(plan: &Plan, gate: &Gate) -> String {
 /// What there is by now.
 fn chart(plan: &Plan, gate: &Gate) -> Option<String> {
     let request = gate.artifacts.iter().find(|artifact| artifact.name == "request.json")?.content.as_ref()?;
-    let request: Request = serde_json::from_str(request).ok()?;
+    let request: PlanGateRequest = serde_json::from_str(request).ok()?;
     if request.approval_type != folkmoot_api::core::plan::ApprovalType::Checkpoint {
         return None;
     }
@@ -75,12 +75,12 @@ fn chart(plan: &Plan, gate: &Gate) -> Option<String> {
 }
 
 /// That somebody must decide, and how, for whoever is not asked here.
-pub(crate) fn waits(ctx: &Context, plan: &Plan, gate: &Gate) -> String {
+pub(crate) fn waits(ctx: &CliContext, plan: &Plan, gate: &Gate) -> String {
     format!("{} ({})\n{}", one_line(&plan.message), plan.id, views::gate::ways(ctx, gate))
 }
 
 /// What came of it.
-pub(crate) fn ended(ctx: &Context, plan: &Plan) -> String {
+pub(crate) fn ended(ctx: &CliContext, plan: &Plan) -> String {
     match (plan.status, &plan.result, &plan.fault) {
         (PlanStatus::Complete, Some(result), _) => {
             let counted = format!(

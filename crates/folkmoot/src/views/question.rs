@@ -1,7 +1,7 @@
 //! A question as a person reads it.
 
 use folkmoot_api::{
-    core::{Scope, Timestamp, question::Status},
+    core::{Scope, Timestamp, question::QuestionStatus},
     wire::Question,
 };
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::{
         printable::{one_line, printable},
         span,
         style::{self, paint},
-        table::{self, Row},
+        table::{self, TableRow},
         wrap::behind_bar,
     },
 };
@@ -31,7 +31,7 @@ pub(crate) fn request(question: &Question, now: Timestamp) -> String {
 pub(crate) fn whole(question: &Question, now: Timestamp) -> String {
     let reminds =
         question.remind_at.map(|at| format!("{}, {} times so far", span::day_and_time(at), question.reminders));
-    let pending = question.status == Status::Pending;
+    let pending = question.status == QuestionStatus::Pending;
     let until = question.deadline.moment().filter(|_| pending).map(span::day_and_time);
     let rows = [
         ("question", Some(question.id.to_string())),
@@ -52,7 +52,7 @@ fn headline(question: &Question, now: Timestamp) -> String {
     let asked = format!("asked by {} {}", asker(question), span::ago(question.asked_at, now));
     let halts = halts(question).map(|halts| format!(" · halts {halts}")).unwrap_or_default();
     let state = match question.status {
-        Status::Pending => left(question, now),
+        QuestionStatus::Pending => left(question, now),
         status => paint(style::of_question(status), status),
     };
     format!("{kind} · {asked}{halts} · {state}")
@@ -73,7 +73,7 @@ fn options(question: &Question) -> Option<String> {
 fn default(question: &Question, now: Timestamp) -> Option<String> {
     let default = one_line(&bare(question.default.as_ref()?));
     match (question.status, question.deadline.moment()) {
-        (Status::Pending, Some(at)) if at > now => {
+        (QuestionStatus::Pending, Some(at)) if at > now => {
             Some(format!("{default}, in {}", span::left(question.deadline, now)))
         }
         _ => Some(default),
@@ -103,19 +103,19 @@ pub(crate) fn asker(question: &Question) -> String {
 /// How it was closed, by whom and why, in one line.
 pub(crate) fn story(question: &Question) -> String {
     let Some(closed) = &question.closed else {
-        return paint(style::of_question(Status::Pending), "still waiting");
+        return paint(style::of_question(QuestionStatus::Pending), "still waiting");
     };
     let word = paint(style::of_question(closed.status), closed.status);
     let after = span::short(closed.at.since(question.asked_at));
     let who = match (closed.status, &closed.answer) {
-        (Status::Expired, Some(default)) => {
+        (QuestionStatus::Expired, Some(default)) => {
             format!("{word} after {after}; its default answers: {}", one_line(&bare(default)))
         }
-        (Status::Expired, None) => format!("{word} after {after} without an answer"),
+        (QuestionStatus::Expired, None) => format!("{word} after {after} without an answer"),
         _ => format!("{word} by {} after {after}", closed.by),
     };
     let why = one_line(&closed.reason);
-    if why.is_empty() || closed.status == Status::Expired { who } else { format!("{who}: {why}") }
+    if why.is_empty() || closed.status == QuestionStatus::Expired { who } else { format!("{who}: {why}") }
 }
 
 /// An answer as a script takes it: a text bare, anything else as JSON.
@@ -124,7 +124,7 @@ pub(crate) fn bare(answer: &Value) -> String {
 }
 
 /// A row of a list. A pipe gets the whole id, a person the end of it.
-pub(crate) fn row(question: &Question, now: Timestamp, terminal: bool) -> Row {
+pub(crate) fn row(question: &Question, now: Timestamp, terminal: bool) -> TableRow {
     let id = if terminal { find::short(&question.id) } else { question.id.as_str() };
     let (status, kind) = (question.status.word(), question.question_type.word());
     let text = one_line(question.text.as_deref().unwrap_or("(erased)"));
@@ -138,7 +138,7 @@ pub(crate) fn row(question: &Question, now: Timestamp, terminal: bool) -> Row {
     };
     let halts = halts(question).unwrap_or_else(|| "nobody".to_owned());
     let cells = [id.to_owned(), status.to_owned(), kind.to_owned(), asker(question), halts, time, text];
-    Row { cells: cells.into(), painted: Some(painted) }
+    TableRow { cells: cells.into(), painted: Some(painted) }
 }
 
 pub(crate) const COLUMNS: [&str; 7] = ["QUESTION", "STATUS", "TYPE", "AGENT", "HALTS", "TIME", "TEXT"];

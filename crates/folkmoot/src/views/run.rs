@@ -4,7 +4,7 @@ use anyhow::Result;
 use folkmoot_api::{
     core::{
         RunId, Timestamp,
-        journal::{EntryKind, Progress},
+        journal::{EntryKind, EntryStatus},
     },
     wire::{Gate, JournalEntry, Outage, Question, Run, WaitingAt},
 };
@@ -12,12 +12,12 @@ use folkmoot_api::{
 use crate::{
     clock,
     connection::find,
-    context::Context,
+    context::CliContext,
     terminal::{
         printable::{one_line, printable},
         span,
         style::{self, paint},
-        table::{self, Row},
+        table::{self, TableRow},
         wrap::{behind_bar, shortened},
     },
 };
@@ -161,7 +161,7 @@ fn ending(run: &Run) -> Option<String> {
 }
 
 /// What became of a run, in one line.
-pub(crate) fn report(ctx: &Context, run: &Run) -> Result<()> {
+pub(crate) fn report(ctx: &CliContext, run: &Run) -> Result<()> {
     if ctx.screen.json {
         return ctx.screen.json(run);
     }
@@ -171,7 +171,7 @@ pub(crate) fn report(ctx: &Context, run: &Run) -> Result<()> {
 }
 
 /// A row of a list. A pipe gets the whole id, a person the end of it.
-pub(crate) fn row(run: &Run, now: Timestamp, terminal: bool) -> Row {
+pub(crate) fn row(run: &Run, now: Timestamp, terminal: bool) -> TableRow {
     let id = if terminal { find::short_run(&run.id) } else { run.id.as_str() };
     let by = run.workflow.as_ref().map_or_else(|| run.initiator.to_string(), ToString::to_string);
     let took = run.ended_at.map_or_else(|| now.since(run.started_at), |at| at.since(run.started_at));
@@ -194,13 +194,13 @@ pub(crate) fn row(run: &Run, now: Timestamp, terminal: bool) -> Row {
         span::short(took),
         format!("{}{told}", one_line(&run.title)),
     ];
-    Row { cells: cells.into(), painted: Some((status, style)) }
+    TableRow { cells: cells.into(), painted: Some((status, style)) }
 }
 
 pub(crate) const COLUMNS: [&str; 7] = ["RUN", "STATUS", "BY", "STEPS", "STARTED", "TOOK", "TITLE"];
 
 /// A step as a row. A pipe gets the whole key.
-pub(crate) fn step(entry: &JournalEntry, now: Timestamp, is_over: bool, terminal: bool) -> Row {
+pub(crate) fn step(entry: &JournalEntry, now: Timestamp, is_over: bool, terminal: bool) -> TableRow {
     let key = one_line(entry.key.as_str());
     let key = if terminal { shortened(&key, KEY_COLUMNS) } else { key };
     let took = match entry.duration_ms {
@@ -211,7 +211,7 @@ pub(crate) fn step(entry: &JournalEntry, now: Timestamp, is_over: bool, terminal
     };
     let state = entry.state.word();
     let cells = [key, entry.kind.to_string(), state.to_owned(), took, told(entry)];
-    Row { cells: cells.into(), painted: Some((state, style::of_progress(entry.state))) }
+    TableRow { cells: cells.into(), painted: Some((state, style::of_progress(entry.state))) }
 }
 
 pub(crate) const STEPS: [&str; 5] = ["STEP", "KIND", "STATE", "TOOK", "WHAT CAME OF IT"];
@@ -220,10 +220,10 @@ pub(crate) const STEPS: [&str; 5] = ["STEP", "KIND", "STATE", "TOOK", "WHAT CAME
 fn told(entry: &JournalEntry) -> String {
     let tried = if entry.attempts > 1 { format!(" (attempt {})", entry.attempts) } else { String::new() };
     let text = match (entry.state, &entry.error, &entry.outcome) {
-        (_, Some(error), _) if error.code == Progress::Failed.word() => one_line(&error.message),
+        (_, Some(error), _) if error.code == EntryStatus::Failed.word() => one_line(&error.message),
         (_, Some(error), _) => format!("{}: {}", one_line(&error.code), one_line(&error.message)),
         (_, None, Some(outcome)) => outcome.replace('_', " "),
-        (Progress::Done, None, None) if entry.kind != EntryKind::Sleep => brief_result(entry),
+        (EntryStatus::Done, None, None) if entry.kind != EntryKind::Sleep => brief_result(entry),
         (_, None, None) => String::new(),
     };
     format!("{text}{tried}").trim().to_owned()

@@ -12,8 +12,8 @@ use std::{collections::HashSet, time::Duration};
 use anstyle::Style;
 use folkmoot_api::{
     core::{
-        Status, Timestamp,
-        journal::{EntryKind, Progress},
+        GateStatus, Timestamp,
+        journal::{EntryKind, EntryStatus},
         question,
     },
     wire::{Gate, JournalEntry, Question},
@@ -126,8 +126,8 @@ fn of_step(entry: &JournalEntry) -> Option<Bar> {
     };
     let word = match (&entry.outcome, entry.state) {
         (Some(outcome), _) => outcome.replace('_', " "),
-        (None, Progress::Failed) => "failed".to_owned(),
-        (None, Progress::Failing) => "tries again".to_owned(),
+        (None, EntryStatus::Failed) => "failed".to_owned(),
+        (None, EntryStatus::Failing) => "tries again".to_owned(),
         (None, _) if entry.attempts > 1 => format!("{} attempts", entry.attempts),
         (None, _) => String::new(),
     };
@@ -138,13 +138,13 @@ fn of_step(entry: &JournalEntry) -> Option<Bar> {
 
 fn of_gate(gate: &Gate) -> Bar {
     let (from, to) = (gate.requested_at, gate.decision.as_ref().map(|decision| decision.decided_at));
-    let word = if gate.status == Status::Pending { String::new() } else { gate.status.word().replace('_', " ") };
+    let word = if gate.status == GateStatus::Pending { String::new() } else { gate.status.word().replace('_', " ") };
     Bar { label: one_line(&gate.title), what: What::Person, from, to, word, style: Style::new() }
 }
 
 fn of_question(question: &Question) -> Bar {
     let (from, to) = (question.asked_at, question.closed.as_ref().map(|closed| closed.at));
-    let word = if question.status == question::Status::Pending { "" } else { question.status.word() };
+    let word = if question.status == question::QuestionStatus::Pending { "" } else { question.status.word() };
     let label = one_line(question.text.as_deref().unwrap_or("(erased)"));
     Bar { label, what: What::Person, from, to, word: word.to_owned(), style: Style::new() }
 }

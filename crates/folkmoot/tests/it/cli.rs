@@ -185,7 +185,7 @@ fn finish(mut child: Child) -> Ended {
             break Some(status);
         }
         // A debate executes code in the jail, dozens of times, beside all the other tests.
-        if begun.elapsed() > 4 * crate::server::PATIENCE {
+        if begun.elapsed() > 4 * crate::server::TEST_TIMEOUT {
             let _ = child.kill();
             let _ = child.wait();
             break None;

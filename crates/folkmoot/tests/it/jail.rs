@@ -1,7 +1,7 @@
 //! The jail whose inside is the real executable, with its own allocator.
 
 use folkmoot_server::workflows::tools::{
-    End, Jail, Job, Limits, Profile,
+    Jail, JailJob, JailLimits, JobEnd, Profile,
     jail::{Driver, Helper},
 };
 
@@ -14,10 +14,10 @@ async fn programs_are_executed_within_little_memory() {
     for jail in jails.iter().filter(|jail| jail.driver() != Driver::Refuse) {
         // By its name and by its path: std starts the two in different ways.
         for program in ["echo", "/bin/echo"] {
-            let limits = Limits { memory_bytes: 64 << 20, ..Limits::of(Profile::Code) };
-            let job = Job { limits, ..Job::new(Profile::Code, [program, "hello"]) };
+            let limits = JailLimits { memory_bytes: 64 << 20, ..JailLimits::of(Profile::Code) };
+            let job = JailJob { limits, ..JailJob::new(Profile::Code, [program, "hello"]) };
             let report = jail.run(job).await.unwrap_or_else(|error| panic!("{program} by {}: {error}", jail.driver()));
-            assert_eq!((report.end, report.stdout.as_slice()), (End::Exited(0), &b"hello\n"[..]), "{program}");
+            assert_eq!((report.end, report.stdout.as_slice()), (JobEnd::Exited(0), &b"hello\n"[..]), "{program}");
         }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn with_yours() -> TempDir {
 
 /// How long anything here may take before the test fails, also on a machine that compiles something
 /// beside it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A server. Killed when dropped, by its process id alone.
 pub(crate) struct Server {
@@ -182,7 +182,7 @@ pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        assert!(begun.elapsed() < TEST_TIMEOUT, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

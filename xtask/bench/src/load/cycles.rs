@@ -41,7 +41,7 @@ pub(crate) struct Opened {
 }
 
 /// Longer than the server's own patience, so that its answer is what we see.
-const PATIENCE: Duration = Duration::from_secs(40);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(40);
 
 impl<'a> Pair<'a> {
     pub(super) async fn connect(target: &'a Target) -> Result<Self> {
@@ -82,7 +82,7 @@ impl<'a> Pair<'a> {
             Ok(())
         };
         let both = async { tokio::try_join!(told, decided) };
-        let (at, ()) = timeout(PATIENCE, both).await.context("a cycle was not answered in time")??;
+        let (at, ()) = timeout(ANSWER_TIMEOUT, both).await.context("a cycle was not answered in time")??;
         Ok(at)
     }
 }

@@ -11,7 +11,7 @@ use super::{Found, Tally, Target, Window, tally::together};
 use crate::http::{Connection, find};
 
 /// Longer than the server's own patience, so that its answer is what we see.
-const PATIENCE: Duration = Duration::from_secs(40);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(40);
 
 pub(super) async fn run(target: Target, clients: usize, window: Window) -> Result<Found> {
     together(clients, window, |number, tally| client(target.clone(), number, tally)).await
@@ -46,7 +46,7 @@ async fn client(target: Target, number: usize, mut tally: Tally) -> Result<Tally
             Ok(())
         };
         let both = async { tokio::try_join!(cleared, answered) };
-        timeout(PATIENCE, both).await.context("a cycle was not answered in time")??;
+        timeout(ANSWER_TIMEOUT, both).await.context("a cycle was not answered in time")??;
         tally.finished(began);
     }
     Ok(tally)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use folkmoot_core::{GateId, Name, Phase, RunId, SessionId, Status, Timestamp, gate::DecisionWord};
+use folkmoot_core::{GateId, GateStatus, Name, Phase, RunId, SessionId, Timestamp, gate::DecisionWord};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -35,7 +35,7 @@ pub struct GateRequest {
     pub requested_at: Timestamp,
     /// Where it is.
     #[schema(schema_with = schema::status)]
-    pub status: Status,
+    pub status: GateStatus,
 }
 
 /// The gates of a debate that wait.

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Frame {
+pub struct DecisionFrame {
     /// Always `event`.
     #[serde(rename = "type")]
     pub kind: String,
@@ -14,12 +14,12 @@ pub struct Frame {
     pub position: u64,
     /// What is told.
     #[serde(flatten)]
-    pub told: Told,
+    pub told: DecisionFrameBody,
 }
 
-impl Frame {
+impl DecisionFrame {
     /// A frame that tells of the event at `position`.
-    pub fn new(position: u64, told: Told) -> Self {
+    pub fn new(position: u64, told: DecisionFrameBody) -> Self {
         Self { kind: "event".to_owned(), position, told }
     }
 }
@@ -27,7 +27,7 @@ impl Frame {
 /// What a frame tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "event_type", content = "data", rename_all = "snake_case")]
-pub enum Told {
+pub enum DecisionFrameBody {
     /// A gate waits for a decision.
     DecisionRequired(Required),
     /// It is decided.

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{Domain, Guess, KEYWORDS, Reason};
+use super::{Domain, DomainKeyword, Guess, KEYWORDS};
 
 fn guessed(topic: &str) -> &'static str {
     Domain::guess(topic).domain.word()
@@ -36,7 +36,7 @@ fn only_whole_words_count() {
 
 #[test]
 fn the_reasons_name_every_word_that_was_known_also_those_that_lost() {
-    let reason = |word, domain| Reason { word, domain };
+    let reason = |word, domain| DomainKeyword { word, domain };
     let reasons = [reason("crash", Domain::Debug), reason("function", Domain::Code), reason("panic", Domain::Debug)];
     let guess = Domain::guess("Crash! The function panics: a panic, crash, crash").reasons;
     assert_eq!(guess, [&reasons[..], &[reason("panics", Domain::Debug)]].concat());

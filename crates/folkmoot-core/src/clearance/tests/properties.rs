@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::{
     Action, Actor, Event, Halt, HaltId, Name, Question, QuestionId, Role, Scope, SessionId, Timeout, Timestamp,
-    audit::{Record, check_row},
+    audit::{AuditedRow, check_row},
     clearance::Target,
     halt::{Notice, Raising},
-    question::{Asking, Close, Closing, Policy, QuestionType, State, Status},
+    question::{Asking, Close, Closing, QuestionPolicy, QuestionState, QuestionStatus, QuestionType},
     transcript::{World, principal, time},
 };
 
@@ -61,8 +61,8 @@ fn check_clearance(world: &World) {
 fn check_log(world: &World) {
     let streams: BTreeSet<_> = world.log.iter().map(|event| event.fact.stream.as_ref()).collect();
     for stream in streams {
-        let question = world.questions.get(stream).map(|question| Record::Question(Box::new(question.clone())));
-        let halt = world.halts.get(stream).map(|halt| Record::Halt(Box::new(halt.clone())));
+        let question = world.questions.get(stream).map(|question| AuditedRow::Question(Box::new(question.clone())));
+        let halt = world.halts.get(stream).map(|halt| AuditedRow::Halt(Box::new(halt.clone())));
         assert_eq!(check_row(stream, question.or(halt).as_ref(), &world.stream(stream)), None);
     }
 }
@@ -132,13 +132,13 @@ fn check_question(before: &Question, after: &Question, by: &Actor, now: Timestam
     must(asked == *before, "what was asked changed")?;
     let is_asker = |by: &crate::Principal| before.asked_by == by.name || before.agent_id == by.name;
     let closure = match (&before.state, &after.state) {
-        (State::Pending, State::Closed(closure)) => closure,
-        (State::Pending, State::Pending) => {
+        (QuestionState::Pending, QuestionState::Closed(closure)) => closure,
+        (QuestionState::Pending, QuestionState::Pending) => {
             let reminded = after.reminders == before.reminders + 1 && before.due.has_passed(now);
             return must(reminded || (after.reminders, after.due) == (before.reminders, before.due), "reminded early");
         }
-        (State::Closed(_), State::Pending) => return Err("opened again"),
-        (State::Closed(was), State::Closed(is)) => {
+        (QuestionState::Closed(_), QuestionState::Pending) => return Err("opened again"),
+        (QuestionState::Closed(was), QuestionState::Closed(is)) => {
             let mut heard = was.clone();
             heard.fetched_at = is.fetched_at;
             heard.released_by.clone_from(&is.released_by);
@@ -148,11 +148,11 @@ fn check_question(before: &Question, after: &Question, by: &Actor, now: Timestam
             let by_asker = matches!(by, Actor::Principal(by) if is_asker(by));
             let by_decider = matches!(by, Actor::Principal(by) if matches!(by.role, Role::Admin | Role::Reviewer));
             let rightly = if released { by_decider } else { by_asker };
-            return must(!fetched || (rightly && was.status == Status::Denied), "a denial heard by another");
+            return must(!fetched || (rightly && was.status == QuestionStatus::Denied), "a denial heard by another");
         }
     };
     must((closure.at, closure.fetched_at) == (now, None), "closed at another time")?;
-    if closure.status == Status::Expired {
+    if closure.status == QuestionStatus::Expired {
         must(before.due.has_passed(now) && closure.answer == before.default, "expired early, or with another answer")?;
         return must(before.halts.is_none() || before.default.is_some(), "silence released somebody");
     }
@@ -160,24 +160,24 @@ fn check_question(before: &Question, after: &Question, by: &Actor, now: Timestam
     let Actor::Principal(by) = by else { return Err("the clock closed what is not late") };
     must(closure.by == by.name, "closed by another")?;
     if is_asker(by) {
-        let withdrawn = matches!(closure.status, Status::Skipped | Status::Cancelled);
+        let withdrawn = matches!(closure.status, QuestionStatus::Skipped | QuestionStatus::Cancelled);
         return must(withdrawn && before.halts.is_none(), "an asker released itself");
     }
     must(matches!(by.role, Role::Admin | Role::Reviewer), "closed by one who does not decide")?;
     let answer = closure.answer.as_ref();
     let offered = |answer: &Value| before.options.iter().any(|option| answer == option.as_str());
     match closure.status {
-        Status::Answered => {
+        QuestionStatus::Answered => {
             must(before.options.is_empty() || answer.is_some_and(offered), "an answer that was not offered")?;
             let approved = before.question_type != QuestionType::Approval || answer == Some(&json!("approve"));
             must(approved, "approved by another word")
         }
-        Status::Denied => {
+        QuestionStatus::Denied => {
             let hold = after.hold().map(|hold| (hold.denied, hold.covers(&before.agent_id, None)));
             must(hold == before.halts.map(|_| (true, true)), "a denial let its asker go")
         }
-        Status::Skipped | Status::Cancelled => must(answer.is_none(), "an answer that nobody gave"),
-        Status::Pending | Status::Expired => Err("closed with a word for something else"),
+        QuestionStatus::Skipped | QuestionStatus::Cancelled => must(answer.is_none(), "an answer that nobody gave"),
+        QuestionStatus::Pending | QuestionStatus::Expired => Err("closed with a word for something else"),
     }
 }
 
@@ -220,12 +220,12 @@ impl What {
         Some(match self {
             What::Ask(asking) => {
                 let id: QuestionId = format!("q{n:02}").parse().unwrap();
-                let usual = Policy::default().usual(asking.question_type);
+                let usual = QuestionPolicy::default().usual(asking.question_type);
                 Action::Ask { asking: Box::new(Asking { id, ..*asking }), usual }
             }
             What::Close(n, close) => Action::Close(Closing { question: question(n)?, close, reason: String::new() }),
             What::Fetch(n) => {
-                let denied = |question: &&&Question| question.status() == Status::Denied;
+                let denied = |question: &&&Question| question.status() == QuestionStatus::Denied;
                 let denied: Vec<_> = all.iter().filter(denied).copied().collect();
                 Action::Fetch { question: among(&denied, n)?, reason: String::new() }
             }

@@ -8,19 +8,19 @@ fn observed(confidence: u8, consensus: u8, insights: u32, latency_ms: u64) -> Ob
 }
 
 fn compare(observed: Observed) -> String {
-    let compared = Planner::default().compare(1, DebatePhase::Proposal, observed).unwrap();
+    let compared = PhaseExpectations::default().compare(1, DebatePhase::Proposal, observed).unwrap();
     format!("{} {} {}", compared.score, compared.outcome, if compared.replan { "replan" } else { "go on" })
 }
 
 #[test]
 fn what_was_expected_is_half() {
     for phase in DebatePhase::ALL {
-        let mut planner = Planner::default();
+        let mut planner = PhaseExpectations::default();
         let Some(expected) = planner.expects(*phase) else { continue };
         let Expectation { confidence, consensus, insights, latency_ms } = expected;
         let seen = observed(confidence.as_hundredths(), consensus.as_hundredths(), insights, latency_ms);
         let compared = planner.compare(1, *phase, seen).unwrap();
-        assert_eq!((compared.score, compared.outcome), (Share::of(50), Outcome::AsExpected), "{phase}");
+        assert_eq!((compared.score, compared.outcome), (Share::of(50), PhaseOutcome::AsExpected), "{phase}");
         assert_eq!((compared.next, planner.missed(1)), (expected, false), "{phase}: nothing to learn");
     }
 }
@@ -42,7 +42,7 @@ fn the_five_phases_that_work_towards_agreement_have_expectations() {
             "convergence 0.80 0.75 2",
         ]
     );
-    let mut planner = Planner::default();
+    let mut planner = PhaseExpectations::default();
     assert_eq!(planner.compare(1, DebatePhase::Adversarial, observed(0, 0, 0, 0)), None);
     assert_eq!(planner.history().len(), 0);
 }
@@ -61,10 +61,10 @@ fn above_seven_tenths_is_a_success_and_below_three_a_failure() {
 
 #[test]
 fn nobody_answered_is_a_failure_and_teaches_nothing() {
-    let mut planner = Planner::default();
+    let mut planner = PhaseExpectations::default();
     let nobody = Observed { answers: 0, ..observed(100, 100, 100, 0) };
     let compared = planner.compare(4, DebatePhase::Review, nobody).unwrap();
-    assert_eq!((compared.score, compared.outcome, compared.replan), (Share::ZERO, Outcome::Failure, true));
+    assert_eq!((compared.score, compared.outcome, compared.replan), (Share::ZERO, PhaseOutcome::Failure, true));
     assert_eq!(compared.next, compared.expected);
     assert!(planner.missed(4) && !planner.missed(3));
 }
@@ -73,13 +73,13 @@ fn nobody_answered_is_a_failure_and_teaches_nothing() {
 fn what_is_not_known_has_no_weight() {
     let silent = Observed { confidence: None, consensus: None, ..observed(0, 0, 10, 0) };
     assert_eq!(compare(silent), "1.00 success go on");
-    let compared = Planner::default().compare(1, DebatePhase::Proposal, silent).unwrap();
+    let compared = PhaseExpectations::default().compare(1, DebatePhase::Proposal, silent).unwrap();
     assert_eq!((compared.next.confidence, compared.next.consensus), (Share::of(70), Share::of(50)));
 }
 
 #[test]
 fn what_is_expected_moves_three_tenths_of_the_way() {
-    let mut planner = Planner::default();
+    let mut planner = PhaseExpectations::default();
     let next = planner.compare(1, DebatePhase::Proposal, observed(90, 100, 15, 10_000)).unwrap().next;
     let expected = Expectation { confidence: Share::of(76), consensus: Share::of(65), insights: 8, latency_ms: 24_000 };
     assert_eq!(next, expected);
@@ -89,10 +89,10 @@ fn what_is_expected_moves_three_tenths_of_the_way() {
 
 #[test]
 fn a_planner_is_what_was_written_of_it() {
-    let mut planner = Planner::default();
+    let mut planner = PhaseExpectations::default();
     planner.compare(1, DebatePhase::Proposal, observed(90, 100, 15, 10_000));
     let written = serde_json::to_string(&planner).unwrap();
-    assert_eq!(serde_json::from_str::<Planner>(&written).unwrap(), planner);
+    assert_eq!(serde_json::from_str::<PhaseExpectations>(&written).unwrap(), planner);
 }
 
 proptest! {
@@ -100,7 +100,7 @@ proptest! {
     fn expectations_stay_between_old_and_seen_and_history_is_bounded(
         seen in prop::collection::vec((0..=100u8, 0..=100u8, any::<u32>(), any::<u64>()), 1..=2 * HISTORY_MAX),
     ) {
-        let mut planner = Planner::default();
+        let mut planner = PhaseExpectations::default();
         for (round, (confidence, consensus, insights, latency)) in seen.iter().enumerate() {
             let seen = observed(*confidence, *consensus, *insights, *latency);
             let Comparison { expected, next, score, outcome, .. } =
@@ -111,8 +111,8 @@ proptest! {
             prop_assert!(between(share(expected.consensus), (*consensus).into(), share(next.consensus)));
             prop_assert!(between(expected.insights.into(), (*insights).into(), next.insights.into()));
             prop_assert!(between(expected.latency_ms, *latency, next.latency_ms));
-            prop_assert!(outcome != Outcome::Failure || score < Share::of(30));
-            prop_assert!(outcome != Outcome::Success || score >= Share::of(70));
+            prop_assert!(outcome != PhaseOutcome::Failure || score < Share::of(30));
+            prop_assert!(outcome != PhaseOutcome::Success || score >= Share::of(70));
         }
         prop_assert_eq!(planner.history().len(), seen.len().min(HISTORY_MAX));
         prop_assert_eq!(planner.history().last().map(|newest| newest.round as usize), Some(seen.len() - 1));
@@ -124,7 +124,7 @@ proptest! {
         more in (0..=100u8, 0..=100u8, 0..20u32, 0..90_000u64),
     ) {
         let score = |(confidence, consensus, insights, latency)| {
-            let mut planner = Planner::default();
+            let mut planner = PhaseExpectations::default();
             planner.compare(1, DebatePhase::Proposal, observed(confidence, consensus, insights, latency)).unwrap().score
         };
         let better = (one.0.max(more.0), one.1.max(more.1), one.2.max(more.2), one.3.min(more.3));

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     agent::Score,
-    voting::{Rules, elect},
+    voting::{VotingRules, elect},
 };
 
 fn name(text: impl ToString) -> Name {
@@ -132,9 +132,9 @@ fn ballots(text: &str) -> Vec<Ballot> {
     text.split_whitespace().enumerate().map(ballot).collect()
 }
 
-fn called(method: Method, fallback: Fallback, text: &str) -> Option<Label> {
+fn called(method: VotingMethod, fallback: Fallback, text: &str) -> Option<Label> {
     let (candidates, ballots) = (names("ABC"), ballots(text));
-    let rules = Rules { method, fallback, tie_break: None, minimum_votes: 1 };
+    let rules = VotingRules { method, fallback, tie_break: None, minimum_votes: 1 };
     label(&candidates, &ballots, &elect(&candidates, &ballots, rules).unwrap()).unwrap()
 }
 
@@ -142,19 +142,19 @@ fn called(method: Method, fallback: Fallback, text: &str) -> Option<Label> {
 fn a_decision_is_called_what_it_is() {
     let cycle = "ABC ABC ABC ABC ABC BCA BCA BCA CAB CAB CAB CAB";
     for (method, fallback, text, expected) in [
-        (Method::Borda, Fallback::Borda, "ABC AC A", Some(Label::Unanimous)),
-        (Method::Unanimous, Fallback::Borda, "A A", Some(Label::Unanimous)),
-        (Method::Condorcet, Fallback::Borda, "ABC ACB BCA", Some(Label::Majority)),
-        (Method::Majority, Fallback::Borda, "A A B", Some(Label::Majority)),
-        (Method::Weighted, Fallback::Borda, "A A B C", Some(Label::WeightedVoting)),
-        (Method::Plurality, Fallback::Borda, "A A B C", Some(Label::Plurality)),
-        (Method::Borda, Fallback::Borda, "ABC ABC BAC CAB", Some(Label::Borda)),
-        (Method::Condorcet, Fallback::Borda, "AB AC BAC CAB CB", Some(Label::Condorcet)),
-        (Method::Condorcet, Fallback::Borda, cycle, Some(Label::Borda)),
-        (Method::Condorcet, Fallback::Schulze, cycle, Some(Label::Schulze)),
-        (Method::Condorcet, Fallback::RankedPairs, cycle, Some(Label::RankedPairs)),
-        (Method::Majority, Fallback::Borda, "A B", None),
-        (Method::Unanimous, Fallback::Borda, "A B", None),
+        (VotingMethod::Borda, Fallback::Borda, "ABC AC A", Some(Label::Unanimous)),
+        (VotingMethod::Unanimous, Fallback::Borda, "A A", Some(Label::Unanimous)),
+        (VotingMethod::Condorcet, Fallback::Borda, "ABC ACB BCA", Some(Label::Majority)),
+        (VotingMethod::Majority, Fallback::Borda, "A A B", Some(Label::Majority)),
+        (VotingMethod::Weighted, Fallback::Borda, "A A B C", Some(Label::WeightedVoting)),
+        (VotingMethod::Plurality, Fallback::Borda, "A A B C", Some(Label::Plurality)),
+        (VotingMethod::Borda, Fallback::Borda, "ABC ABC BAC CAB", Some(Label::Borda)),
+        (VotingMethod::Condorcet, Fallback::Borda, "AB AC BAC CAB CB", Some(Label::Condorcet)),
+        (VotingMethod::Condorcet, Fallback::Borda, cycle, Some(Label::Borda)),
+        (VotingMethod::Condorcet, Fallback::Schulze, cycle, Some(Label::Schulze)),
+        (VotingMethod::Condorcet, Fallback::RankedPairs, cycle, Some(Label::RankedPairs)),
+        (VotingMethod::Majority, Fallback::Borda, "A B", None),
+        (VotingMethod::Unanimous, Fallback::Borda, "A B", None),
     ] {
         assert_eq!(called(method, fallback, text), expected, "{method} {fallback} of {text}");
     }
@@ -162,12 +162,13 @@ fn a_decision_is_called_what_it_is() {
 
 #[test]
 fn without_votes_a_decision_is_called_nothing() {
-    for method in Method::ALL {
+    for method in VotingMethod::ALL {
         assert_eq!(called(*method, Fallback::Borda, ""), None, "{method}");
         assert_eq!(called(*method, Fallback::Borda, "A A A"), Some(Label::Unanimous), "{method}");
     }
     let (candidates, cast) = (names("ABC"), ballots("A A"));
-    let rules = Rules { method: Method::Borda, fallback: Fallback::Borda, tie_break: None, minimum_votes: 1 };
+    let rules =
+        VotingRules { method: VotingMethod::Borda, fallback: Fallback::Borda, tie_break: None, minimum_votes: 1 };
     let elected = elect(&candidates, &cast, rules).unwrap();
     assert_eq!(label(&candidates, &[], &elected), Ok(None), "whatever is said of who won");
     assert!(label(&names("B"), &cast, &elected).is_err(), "these are ballots of another election");

@@ -3,13 +3,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::agent::Score;
 
-fn voice(model: &str) -> Voice<'_> {
-    Voice { provider: "p", model }
+fn voice(model: &str) -> ModelRef<'_> {
+    ModelRef { provider: "p", model }
 }
 
 /// Answers as `model:answer`.
 fn answers(said: &str) -> String {
-    let answers: Vec<(&str, Voice<'_>)> = said
+    let answers: Vec<(&str, ModelRef<'_>)> = said
         .split_whitespace()
         .map(|word| word.split_once(':').map(|(model, answer)| (answer, voice(model))).unwrap())
         .collect();
@@ -36,7 +36,7 @@ fn ballots(said: &str) -> String {
             (parts[0], ballot(parts[1], parts[2]))
         })
         .collect();
-    let cast: Vec<(&Ballot, Voice<'_>)> = cast.iter().map(|(model, ballot)| (ballot, voice(model))).collect();
+    let cast: Vec<(&Ballot, ModelRef<'_>)> = cast.iter().map(|(model, ballot)| (ballot, voice(model))).collect();
     Effective::of_ballots(&cast).to_string()
 }
 
@@ -59,7 +59,7 @@ fn different_models_that_agree_are_more_and_fewer_than_they_are() {
 
 #[test]
 fn another_provider_is_another_voice() {
-    let (one, two) = (Voice { provider: "p", model: "m" }, Voice { provider: "q", model: "m" });
+    let (one, two) = (ModelRef { provider: "p", model: "m" }, ModelRef { provider: "q", model: "m" });
     let effective = Effective::of_answers(&[("yes", one), ("yes", two), ("yes", two)]);
     assert_eq!(effective, Effective { votes: 121, voters: 3, models: 2 });
 }
@@ -98,10 +98,10 @@ proptest! {
     fn votes_are_worth_at_least_one_and_at_most_as_many_as_they_are(
         said in prop::collection::vec(("[ab]", "[1-3]"), 1..=25),
     ) {
-        let voters: Vec<(&str, Voice<'_>)> = said.iter().map(|(model, answer)| (answer.as_str(), voice(model))).collect();
+        let voters: Vec<(&str, ModelRef<'_>)> = said.iter().map(|(model, answer)| (answer.as_str(), voice(model))).collect();
         let effective = Effective::of_answers(&voters);
         prop_assert!((100..=100 * effective.voters).contains(&effective.votes));
-        let turned: Vec<(&str, Voice<'_>)> = voters.iter().rev().copied().collect();
+        let turned: Vec<(&str, ModelRef<'_>)> = voters.iter().rev().copied().collect();
         prop_assert_eq!(Effective::of_answers(&turned), effective, "the order does not matter");
         // One more who repeats somebody of the same model adds at most that somebody's error again.
         let mut copied = voters.clone();
@@ -109,7 +109,7 @@ proptest! {
         prop_assert!(Effective::of_answers(&copied).votes < effective.votes + 100);
         // The same answers from models of their own are worth no less.
         let names: Vec<String> = (0..voters.len()).map(|number| format!("m{number}")).collect();
-        let apart: Vec<(&str, Voice<'_>)> = voters.iter().zip(&names).map(|((said, _), name)| (*said, voice(name))).collect();
+        let apart: Vec<(&str, ModelRef<'_>)> = voters.iter().zip(&names).map(|((said, _), name)| (*said, voice(name))).collect();
         prop_assert!(Effective::of_answers(&apart).votes >= effective.votes);
     }
 }

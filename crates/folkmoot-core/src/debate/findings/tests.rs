@@ -16,12 +16,12 @@ fn finding(said: &str) -> Finding {
     }
 }
 
-fn found(said: &[&str]) -> Report {
-    Report::Found(said.iter().map(|said| finding(said)).collect())
+fn found(said: &[&str]) -> RedTeamReport {
+    RedTeamReport::Found(said.iter().map(|said| finding(said)).collect())
 }
 
 /// `new / repeated verdict`, by titles.
-fn check(known: &[&str], reports: Vec<Report>, expected: &str) {
+fn check(known: &[&str], reports: Vec<RedTeamReport>, expected: &str) {
     let known: Vec<Finding> = known.iter().map(|said| finding(said)).collect();
     let attack = Attack::of(&known, reports);
     let titles = |findings: &[Finding]| findings.iter().map(|f| f.title.as_str()).collect::<Vec<_>>().join(", ");
@@ -55,10 +55,10 @@ fn tests_tell_findings_apart_and_words_do_where_there_are_none() {
 #[test]
 fn a_report_that_could_not_be_read_is_never_nothing_found() {
     check(&[], vec![found(&[])], " /  nothing_new");
-    check(&[], vec![Report::Unread], " /  unknown");
-    check(&[], vec![found(&[]), Report::Unread], " /  unknown");
+    check(&[], vec![RedTeamReport::Unread], " /  unknown");
+    check(&[], vec![found(&[]), RedTeamReport::Unread], " /  unknown");
     check(&[], vec![], " /  unknown");
-    check(&[], vec![Report::Unread, found(&["low race: one"])], "one /  found");
+    check(&[], vec![RedTeamReport::Unread, found(&["low race: one"])], "one /  found");
 }
 
 #[test]
@@ -93,7 +93,8 @@ fn risk_is_what_each_finding_leaves() {
 
 #[test]
 fn an_attack_is_what_was_written_of_it() {
-    let attack = Attack::of(&[], vec![found(&["high race: two writers | assert a", "low x: y"]), Report::Unread]);
+    let attack =
+        Attack::of(&[], vec![found(&["high race: two writers | assert a", "low x: y"]), RedTeamReport::Unread]);
     let json = serde_json::to_string(&attack).unwrap();
     assert_eq!(serde_json::from_str::<Attack>(&json).unwrap(), attack);
     assert!(serde_json::from_str::<Finding>(r#"{"category":"a","severity":"awful","title":"t"}"#).is_err());
@@ -115,11 +116,11 @@ fn any_finding() -> impl Strategy<Value = Finding> {
 proptest! {
     #[test]
     fn the_same_report_again_finds_nothing_new(findings in prop::collection::vec(any_finding(), 0..12)) {
-        let first = Attack::of(&[], vec![Report::Found(findings.clone())]);
+        let first = Attack::of(&[], vec![RedTeamReport::Found(findings.clone())]);
         prop_assert_eq!(first.new.len() + first.repeated.len(), findings.len(), "no finding is lost");
         prop_assert!(findings.is_empty() || !first.new.is_empty());
-        let again = Attack::of(&findings, vec![Report::Found(findings.clone())]);
-        prop_assert_eq!(again.verdict(), Verdict::NothingNew);
+        let again = Attack::of(&findings, vec![RedTeamReport::Found(findings.clone())]);
+        prop_assert_eq!(again.verdict(), AttackOutcome::NothingNew);
     }
 
     #[test]

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::{
     super::memory::{
-        Cause,
+        FailureSource,
         tests::{episode, results},
     },
     *,
@@ -21,7 +21,7 @@ fn run(id: &str) -> RunId {
 fn learn(episodes: &[Episode]) -> Vec<Lesson> {
     extract(
         episodes,
-        Origin {
+        LessonOrigin {
             debate: &run("d1"),
             topic: "Count the words",
             domain: Domain::Code,
@@ -77,10 +77,10 @@ fn what_helped_is_told_rather_than_what_was_said_last() {
 
 #[test]
 fn an_opinion_teaches_nothing() {
-    let opinion = |id: &str| Episode { cause: Cause::Opinion, ..mended(id, "bad style") };
+    let opinion = |id: &str| Episode { cause: FailureSource::Opinion, ..mended(id, "bad style") };
     check(&[opinion("a"), opinion("b")], &[]);
     check(&[opinion("a"), episode("b", "p", "t", "bad style")], &[]);
-    for cause in Cause::ALL {
+    for cause in FailureSource::ALL {
         let lessons = learn(&[Episode { cause: *cause, ..mended("a", "bad style") }]);
         assert_eq!(lessons.len(), usize::from(cause.is_outside()), "{cause}");
     }
@@ -140,7 +140,7 @@ fn what_is_known_is_not_learned_again() {
 }
 
 fn told(lessons: &[Lesson], topic: &str) -> String {
-    ids(relevant(lessons, Question { topic, domain: Domain::General, language: None, now: start() }))
+    ids(relevant(lessons, LessonSearch { topic, domain: Domain::General, language: None, now: start() }))
 }
 
 #[test]
@@ -174,7 +174,8 @@ fn the_domain_helps_and_another_language_excludes() {
     let security = Lesson { domain: Domain::Security, ..lesson("s", "lock the cache") };
     let rust = Lesson { language: Some("rust".to_owned()), ..lesson("r", "lock the cache") };
     let lessons = [lesson("a", "lock the cache"), rust, security];
-    let told = |domain, language| ids(relevant(&lessons, Question { topic: "cache", domain, language, now: start() }));
+    let told =
+        |domain, language| ids(relevant(&lessons, LessonSearch { topic: "cache", domain, language, now: start() }));
     assert_eq!(told(Domain::Security, Some("Rust")), "s a r");
     assert_eq!(told(Domain::Code, Some("python")), "a s");
     assert_eq!(told(Domain::General, None), "a r s");
@@ -185,7 +186,7 @@ fn a_lesson_is_told_for_ninety_days() {
     let lessons = [lesson("a", "lock the cache")];
     let told_after = |age: Duration| {
         let now = start().plus(age);
-        ids(relevant(&lessons, Question { topic: "cache", domain: Domain::Code, language: None, now }))
+        ids(relevant(&lessons, LessonSearch { topic: "cache", domain: Domain::Code, language: None, now }))
     };
     assert_eq!(told_after(90 * DAY), "a");
     assert_eq!(told_after(90 * DAY + Duration::from_micros(1)), "");
@@ -264,7 +265,7 @@ proptest! {
 fn a_like_task_finds_a_lesson_by_the_words_of_the_task_that_taught_it() {
     let lessons = learn(&[mended("e1", "the loop ends one too early")]);
     assert_eq!(lessons[0].tags, ["count", "words"]);
-    let question = |topic| Question { topic, domain: Domain::General, language: Some("rust"), now: start() };
+    let question = |topic| LessonSearch { topic, domain: Domain::General, language: Some("rust"), now: start() };
     assert_eq!(relevant(&lessons, question("Count all words in a file")).len(), 1);
     assert!(relevant(&lessons, question("Bake a cake")).is_empty());
 }

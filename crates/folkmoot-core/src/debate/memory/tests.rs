@@ -17,7 +17,7 @@ pub(in crate::debate) fn episode(id: &str, agent: &str, task: &str, root_cause: 
         attempt_number: 1,
         code: "fn main() {}".to_owned(),
         test_results: results(1, 1),
-        cause: Cause::Tests,
+        cause: FailureSource::Tests,
         failure_analysis: String::new(),
         reflection: Reflection {
             root_cause: root_cause.to_owned(),
@@ -100,7 +100,7 @@ fn episodes_are_found_by_the_words_that_they_share() {
 
 #[test]
 fn the_newest_reflections_on_a_task_are_shown_in_order() {
-    let opinion = Episode { cause: Cause::Opinion, ..episode("e", "p", "t", "opinion") };
+    let opinion = Episode { cause: FailureSource::Opinion, ..episode("e", "p", "t", "opinion") };
     let memory = memory(
         9,
         [
@@ -130,7 +130,7 @@ fn an_episode_is_mended_when_tests_then_passed_that_were_run() {
     assert_eq!(mended(results(3, 1)), Some(false));
     assert_eq!(mended(results(3, 0)), Some(true));
     assert_eq!(memory.followed_by("b", results(1, 0)), None);
-    let opinion = Episode { cause: Cause::Opinion, next: Some(results(3, 0)), ..episode("a", "p", "t", "c") };
+    let opinion = Episode { cause: FailureSource::Opinion, next: Some(results(3, 0)), ..episode("a", "p", "t", "c") };
     assert!(!opinion.was_mended(), "nothing outside had failed");
 }
 

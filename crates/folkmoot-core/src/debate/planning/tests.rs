@@ -33,7 +33,7 @@ fn adaptive_looks_at_the_task_before_it_looks_at_the_team() {
 fn what_was_configured_is_used_and_stays() {
     for style in [Style::Cpde, Style::Dpde] {
         let chosen = Chosen::at_the_start(style, &estimate(0, 100), 20);
-        assert_eq!(chosen, Chosen { style, reason: Reason::Configured });
+        assert_eq!(chosen, Chosen { style, reason: PlanningReason::Configured });
         assert_eq!(chosen.after_a_round(style, true), chosen);
         assert_eq!(chosen.after_a_round(style, false), chosen);
     }
@@ -44,16 +44,16 @@ fn adaptive_changes_after_a_round_that_missed_and_after_no_other() {
     let first = Chosen::at_the_start(Style::Adaptive, &estimate(0, 0), 5);
     assert_eq!(first.after_a_round(Style::Adaptive, false), first);
     let second = first.after_a_round(Style::Adaptive, true);
-    assert_eq!(second, Chosen { style: Style::Dpde, reason: Reason::MissedExpectations });
+    assert_eq!(second, Chosen { style: Style::Dpde, reason: PlanningReason::MissedExpectations });
     assert_eq!(second.after_a_round(Style::Adaptive, true).style, Style::Cpde);
 }
 
 /// Tasks as `id:priority<dependency<dependency`.
-fn tasks(said: &str) -> Vec<Task> {
+fn tasks(said: &str) -> Vec<PlannedTask> {
     let task = |word: &str| {
         let mut parts = word.split('<');
         let (id, priority) = parts.next().and_then(|head| head.split_once(':')).unwrap();
-        Task {
+        PlannedTask {
             id: name(id),
             title: format!("do {id}"),
             priority: priority.parse().unwrap(),
@@ -64,7 +64,7 @@ fn tasks(said: &str) -> Vec<Task> {
     said.split_whitespace().map(task).collect()
 }
 
-fn ids<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> String {
+fn ids<'a>(tasks: impl IntoIterator<Item = &'a PlannedTask>) -> String {
     tasks.into_iter().map(|task| task.id.as_str()).collect::<Vec<_>>().join(" ")
 }
 
@@ -128,12 +128,12 @@ fn a_plan_that_is_read_is_checked() {
     assert!(read(r#"[{"id":"a","title":"A","urgent":true}]"#).is_err(), "unknown fields are refused");
 }
 
-fn any_tasks() -> impl Strategy<Value = Vec<Task>> {
+fn any_tasks() -> impl Strategy<Value = Vec<PlannedTask>> {
     let task = (0..4u8, prop::collection::vec(0..12usize, 0..3));
     prop::collection::vec(task, 0..12).prop_map(|tasks| {
         let count = tasks.len().max(1);
         let id = |number: usize| name(&format!("t{}", number % count));
-        let task = |(number, (priority, needs)): (usize, (u8, Vec<usize>))| Task {
+        let task = |(number, (priority, needs)): (usize, (u8, Vec<usize>))| PlannedTask {
             id: id(number),
             title: String::new(),
             priority,

@@ -7,8 +7,8 @@ fn name(text: &str) -> Name {
     text.parse().unwrap()
 }
 
-fn turn(agent: &str, state: TurnState) -> Told {
-    Told::Turn {
+fn turn(agent: &str, state: TurnState) -> DebateEvent {
+    DebateEvent::Turn {
         turn: "t".to_owned(),
         phase: DebatePhase::Proposal,
         round: 1,
@@ -26,8 +26,8 @@ fn turn(agent: &str, state: TurnState) -> Told {
     }
 }
 
-fn vote(refused: Option<&str>) -> Told {
-    Told::Vote {
+fn vote(refused: Option<&str>) -> DebateEvent {
+    DebateEvent::Vote {
         voter: name("a"),
         round: 1,
         ranking: vec![name("b")],
@@ -38,12 +38,12 @@ fn vote(refused: Option<&str>) -> Told {
 
 #[test]
 fn whoever_has_spoken_is_not_waited_for_and_what_does_not_count_is_not_counted() {
-    let mut progress = Progress::default();
+    let mut progress = DebateProgress::default();
     let speakers = vec![vec![name("a"), name("b")], vec![name("c")]];
     let phase = DebatePhase::Proposal;
     for told in [
-        Told::RoundStarted { round: 1 },
-        Told::PhaseStarted { phase, round: 1, leader: name("b"), speakers, left_out: Vec::new() },
+        DebateEvent::RoundStarted { round: 1 },
+        DebateEvent::PhaseStarted { phase, round: 1, leader: name("b"), speakers, left_out: Vec::new() },
         turn("a", TurnState::Answered),
         turn("b", TurnState::Unparsed),
         vote(None),
@@ -51,7 +51,7 @@ fn whoever_has_spoken_is_not_waited_for_and_what_does_not_count_is_not_counted()
     ] {
         progress.apply(&told);
     }
-    let expected = Progress {
+    let expected = DebateProgress {
         round: 1,
         phase: Some(phase),
         leader: Some(name("b")),
@@ -63,7 +63,15 @@ fn whoever_has_spoken_is_not_waited_for_and_what_does_not_count_is_not_counted()
     };
     assert_eq!(progress, expected);
     let note = String::new();
-    progress.apply(&Told::PhaseCompleted { phase, round: 1, answered: 1, asked: 3, messages: 0, note, overall: None });
-    progress.apply(&Told::RoundStarted { round: 2 });
-    assert_eq!(progress, Progress { round: 2, votes: 0, speaking: Vec::new(), ..expected });
+    progress.apply(&DebateEvent::PhaseCompleted {
+        phase,
+        round: 1,
+        answered: 1,
+        asked: 3,
+        messages: 0,
+        note,
+        overall: None,
+    });
+    progress.apply(&DebateEvent::RoundStarted { round: 2 });
+    assert_eq!(progress, DebateProgress { round: 2, votes: 0, speaking: Vec::new(), ..expected });
 }

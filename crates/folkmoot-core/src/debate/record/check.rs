@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{Learned, LogLine, Record, Session, Turn, Version, note::MEMBER};
+use super::{DebateRecord, Learned, LogLine, SessionRecord, TurnRecord, VersionRecord, note::MEMBER};
 use crate::{
     Refusal,
     run::{Run, RunKind},
@@ -28,7 +28,7 @@ const TAGS_MAX: usize = 32;
 const MILLIS_MAX: u64 = 100 * 366 * 24 * 3600 * 1000;
 
 /// Refuses records that cannot be kept; otherwise says how many bytes all their texts have.
-pub(crate) fn check(run: &Run, records: &[Record]) -> Result<u64, Refusal> {
+pub(crate) fn check(run: &Run, records: &[DebateRecord]) -> Result<u64, Refusal> {
     if records.is_empty() {
         return Ok(0);
     }
@@ -58,17 +58,25 @@ pub(crate) fn refuse_told(run: &Run, payload: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_one(record: &Record) -> Result<usize, Refusal> {
+fn check_one(record: &DebateRecord) -> Result<usize, Refusal> {
     match record {
-        Record::Session(Session { topic, topology, coordination_protocol, config, outcome, metadata, .. }) => {
+        DebateRecord::Session(SessionRecord {
+            topic,
+            topology,
+            coordination_protocol,
+            config,
+            outcome,
+            metadata,
+            ..
+        }) => {
             text::check_filled("topic", topic, CONTENT_BYTES_MAX)?;
             check_word("topology", topology)?;
             check_word("coordination_protocol", coordination_protocol)?;
             let outcome = outcome.as_ref().map_or(Ok(0), |outcome| check_json("outcome", outcome))?;
             Ok(topic.len() + outcome + check_json("config", config)? + check_json("metadata", metadata)?)
         }
-        Record::Turn(turn) => {
-            let Turn { id, provider, model, content, response_time_ms, .. } = turn.as_ref();
+        DebateRecord::Turn(turn) => {
+            let TurnRecord { id, provider, model, content, response_time_ms, .. } = turn.as_ref();
             check_uuid("id", id)?;
             text::check_filled("provider", provider, text::TITLE_BYTES_MAX)?;
             text::check_filled("model", model, text::TITLE_BYTES_MAX)?;
@@ -85,8 +93,8 @@ fn check_one(record: &Record) -> Result<usize, Refusal> {
             let json = json.into_iter().map(|(field, value)| check_json(field, value));
             Ok(content.len() + json.sum::<Result<usize, Refusal>>()?)
         }
-        Record::Version(version) => {
-            let Version { id, turn_id, language, code, version_number, metrics, diff_from_previous, .. } =
+        DebateRecord::Version(version) => {
+            let VersionRecord { id, turn_id, language, code, version_number, metrics, diff_from_previous, .. } =
                 version.as_ref();
             check_uuid("id", id)?;
             turn_id.as_ref().map_or(Ok(()), |turn| check_uuid("turn_id", turn))?;
@@ -98,14 +106,14 @@ fn check_one(record: &Record) -> Result<usize, Refusal> {
             }
             Ok(code.len() + diff_from_previous.len() + check_json("metrics", metrics)?)
         }
-        Record::Line(LogLine { message, data, expires_after, .. }) => {
+        DebateRecord::Line(LogLine { message, data, expires_after, .. }) => {
             text::check("message", message, text::REASON_BYTES_MAX)?;
             if expires_after.is_some_and(|span| span > Duration::from_millis(MILLIS_MAX)) {
                 return Err(Refusal::invalid("expires_after", "is more than a hundred years; leave it out"));
             }
             Ok(message.len() + check_json("data", data)?)
         }
-        Record::Lesson(Learned { id, language, root_cause, lesson, tags, .. }) => {
+        DebateRecord::Lesson(Learned { id, language, root_cause, lesson, tags, .. }) => {
             check_uuid("id", id)?;
             language.as_ref().map_or(Ok(()), |word| text::check_filled("language", word, WORD_BYTES_MAX))?;
             text::check_filled("root_cause", root_cause, text::REASON_BYTES_MAX)?;

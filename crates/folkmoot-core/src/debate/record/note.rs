@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Broken, Digest, Event, Fact, Refusal, event,
+    CorruptLog, Digest, Event, Fact, Refusal, event,
     run::{Run, RunKind},
 };
 
@@ -15,9 +15,9 @@ pub(super) const MEMBER: &str = "records";
 
 /// What the log says of one row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct RecordNote {
     /// Where people find the row.
-    pub table: Table,
+    pub table: DebateTable,
     /// Which one, in its debate.
     pub id: String,
     /// Of the canonical JSON of all that the row says.
@@ -32,7 +32,7 @@ pub struct Note {
 
 vocabulary! {
     /// Where people find what a debate keeps.
-    pub enum Table {
+    pub enum DebateTable {
         /// Its session.
         Sessions = "debate_sessions",
         /// Its turns.
@@ -47,7 +47,7 @@ vocabulary! {
 }
 
 /// The payload of an event, and in it what is kept with it.
-pub(crate) fn told(payload: &str, notes: &[Note]) -> Result<String, Refusal> {
+pub(crate) fn told(payload: &str, notes: &[RecordNote]) -> Result<String, Refusal> {
     if notes.is_empty() {
         return Ok(payload.to_owned());
     }
@@ -58,7 +58,7 @@ pub(crate) fn told(payload: &str, notes: &[Note]) -> Result<String, Refusal> {
 }
 
 /// The rows that a debate should have, by what its events say, in order of table and id.
-pub(crate) fn notes<'a>(run: &Run, facts: impl Iterator<Item = &'a Fact>) -> Result<Vec<Note>, Broken> {
+pub(crate) fn notes<'a>(run: &Run, facts: impl Iterator<Item = &'a Fact>) -> Result<Vec<RecordNote>, CorruptLog> {
     let mut last = BTreeMap::new();
     for fact in facts.filter(|_| run.start.kind == RunKind::Debate) {
         for note in of(fact)? {
@@ -74,15 +74,15 @@ pub(crate) fn contents(run: &Run, events: &[Event]) -> BTreeSet<Digest> {
     of_debate.filter_map(|event| of(&event.fact).ok()).flatten().flat_map(|note| note.contents).collect()
 }
 
-fn of(fact: &Fact) -> Result<Vec<Note>, Broken> {
+fn of(fact: &Fact) -> Result<Vec<RecordNote>, CorruptLog> {
     #[derive(Deserialize)]
-    struct Told {
+    struct RecordNotesPayload {
         #[serde(default)]
-        records: Vec<Note>,
+        records: Vec<RecordNote>,
     }
     // Anything but an object tells of nothing.
-    if event::Kind::is_ours(&fact.kind) || !fact.payload.trim_start().starts_with('{') {
+    if event::EventKind::is_ours(&fact.kind) || !fact.payload.trim_start().starts_with('{') {
         return Ok(Vec::new());
     }
-    Broken::parse::<Told>(fact).map(|told| told.records)
+    CorruptLog::parse::<RecordNotesPayload>(fact).map(|told| told.records)
 }

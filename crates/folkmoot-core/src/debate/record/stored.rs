@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Learned, Level, LogLine, Note, Record, Session, Table, Turn, Version, uuid};
+use super::{
+    DebateRecord, DebateTable, Learned, LogLevel, LogLine, RecordNote, SessionRecord, TurnRecord, VersionRecord, uuid,
+};
 use crate::{
     AgentRole, Artifact, Deadline, DebatePhase, Digest, Domain, Name, RunId, Timestamp, agent::Share, canonical,
 };
@@ -129,7 +131,7 @@ pub struct StoredLine {
     /// Where it was written: see [`StoredTurn::place`].
     pub place: u64,
     /// How grave it is.
-    pub level: Level,
+    pub level: LogLevel,
     /// What happened.
     pub message: String,
     /// JSON.
@@ -175,7 +177,7 @@ pub(super) fn place(seq: u64) -> u64 {
 }
 
 /// The rows and texts of what is kept with event `seq` of a run.
-pub(crate) fn stored(run: &RunId, seq: u64, records: &[Record], at: Timestamp) -> (Vec<Stored>, Vec<Artifact>) {
+pub(crate) fn stored(run: &RunId, seq: u64, records: &[DebateRecord], at: Timestamp) -> (Vec<Stored>, Vec<Artifact>) {
     let mut texts = Texts::default();
     let rows = (place(seq)..).zip(records).map(|(place, record)| texts.store(run, place, record, at)).collect();
     (rows, texts.0)
@@ -185,11 +187,12 @@ pub(crate) fn stored(run: &RunId, seq: u64, records: &[Record], at: Timestamp) -
 struct Texts(Vec<Artifact>);
 
 impl Texts {
-    fn store(&mut self, run: &RunId, place: u64, record: &Record, at: Timestamp) -> Stored {
+    fn store(&mut self, run: &RunId, place: u64, record: &DebateRecord, at: Timestamp) -> Stored {
         let run_id = run.clone();
         match record {
-            Record::Session(session) => {
-                let Session { topology, coordination_protocol, total_rounds, final_consensus_score, .. } = session;
+            DebateRecord::Session(session) => {
+                let SessionRecord { topology, coordination_protocol, total_rounds, final_consensus_score, .. } =
+                    session;
                 Stored::Session(Box::new(StoredSession {
                     run_id,
                     place,
@@ -204,8 +207,9 @@ impl Texts {
                     at,
                 }))
             }
-            Record::Turn(turn) => {
-                let Turn { id, round, phase, agent_id, agent_role, provider, model, confidence, .. } = turn.as_ref();
+            DebateRecord::Turn(turn) => {
+                let TurnRecord { id, round, phase, agent_id, agent_role, provider, model, confidence, .. } =
+                    turn.as_ref();
                 Stored::Turn(Box::new(StoredTurn {
                     run_id,
                     id: id.clone(),
@@ -226,8 +230,8 @@ impl Texts {
                     at,
                 }))
             }
-            Record::Version(version) => {
-                let Version { id, turn_id, language, version_number, quality_score, test_pass_rate, .. } =
+            DebateRecord::Version(version) => {
+                let VersionRecord { id, turn_id, language, version_number, quality_score, test_pass_rate, .. } =
                     version.as_ref();
                 let diff = Some(&version.diff_from_previous).filter(|diff| !diff.is_empty());
                 Stored::Version(Box::new(StoredVersion {
@@ -245,7 +249,7 @@ impl Texts {
                     at,
                 }))
             }
-            Record::Line(LogLine { level, message, data, expires_after }) => Stored::Line(Box::new(StoredLine {
+            DebateRecord::Line(LogLine { level, message, data, expires_after }) => Stored::Line(Box::new(StoredLine {
                 id: uuid(&[run.as_str(), "line", &place.to_string()]),
                 run_id,
                 place,
@@ -255,7 +259,7 @@ impl Texts {
                 at,
                 expires_at: expires_after.map_or(Deadline::Never, |span| Deadline::At(at.plus(span))),
             })),
-            Record::Lesson(Learned { id, domain, language, root_cause, lesson, confidence, tags }) => {
+            DebateRecord::Lesson(Learned { id, domain, language, root_cause, lesson, confidence, tags }) => {
                 Stored::Lesson(Box::new(StoredLesson {
                     run_id,
                     id: id.clone(),
@@ -298,13 +302,13 @@ impl Stored {
     }
 
     /// Where people find it.
-    pub fn table(&self) -> Table {
+    pub fn table(&self) -> DebateTable {
         match self {
-            Stored::Session(_) => Table::Sessions,
-            Stored::Turn(_) => Table::Turns,
-            Stored::Version(_) => Table::Versions,
-            Stored::Line(_) => Table::Logs,
-            Stored::Lesson(_) => Table::Lessons,
+            Stored::Session(_) => DebateTable::Sessions,
+            Stored::Turn(_) => DebateTable::Turns,
+            Stored::Version(_) => DebateTable::Versions,
+            Stored::Line(_) => DebateTable::Logs,
+            Stored::Lesson(_) => DebateTable::Lessons,
         }
     }
 
@@ -320,7 +324,7 @@ impl Stored {
     }
 
     /// What the log says of it.
-    pub fn note(&self) -> Note {
+    pub fn note(&self) -> RecordNote {
         let says = match self {
             Stored::Session(row) => serde_json::to_value(row),
             Stored::Turn(row) => serde_json::to_value(row),
@@ -330,7 +334,7 @@ impl Stored {
         };
         let says = says.expect("structs of texts and integers are JSON");
         let says = canonical::canonical(&says).expect("columns have plain names, and their numbers are integers");
-        Note {
+        RecordNote {
             table: self.table(),
             id: self.id(),
             digest: Digest::of(says.as_bytes()),

@@ -8,8 +8,8 @@ use crate::{
     transcript::{World, play, time},
 };
 
-fn session(rounds: u32) -> Record {
-    Record::Session(Session {
+fn session(rounds: u32) -> DebateRecord {
+    DebateRecord::Session(SessionRecord {
         topic: "Which cache?".to_owned(),
         topology: "graph_mesh".to_owned(),
         coordination_protocol: "cpde".to_owned(),
@@ -21,8 +21,8 @@ fn session(rounds: u32) -> Record {
     })
 }
 
-fn turn(change: impl FnOnce(&mut Turn)) -> Record {
-    let mut turn = Turn {
+fn turn(change: impl FnOnce(&mut TurnRecord)) -> DebateRecord {
+    let mut turn = TurnRecord {
         id: uuid(&["r1", "turn", "1"]),
         round: 1,
         phase: DebatePhase::Proposal,
@@ -39,11 +39,11 @@ fn turn(change: impl FnOnce(&mut Turn)) -> Record {
         response_time_ms: 1200,
     };
     change(&mut turn);
-    Record::Turn(Box::new(turn))
+    DebateRecord::Turn(Box::new(turn))
 }
 
-fn version(change: impl FnOnce(&mut Version)) -> Record {
-    let mut version = Version {
+fn version(change: impl FnOnce(&mut VersionRecord)) -> DebateRecord {
+    let mut version = VersionRecord {
         id: uuid(&["r1", "version", "1"]),
         turn_id: Some(uuid(&["r1", "turn", "1"])),
         language: "python".to_owned(),
@@ -55,17 +55,17 @@ fn version(change: impl FnOnce(&mut Version)) -> Record {
         diff_from_previous: String::new(),
     };
     change(&mut version);
-    Record::Version(Box::new(version))
+    DebateRecord::Version(Box::new(version))
 }
 
-fn line(change: impl FnOnce(&mut LogLine)) -> Record {
+fn line(change: impl FnOnce(&mut LogLine)) -> DebateRecord {
     let mut line =
-        LogLine { level: Level::Warn, message: "late".to_owned(), data: json!({"n": 1}), expires_after: None };
+        LogLine { level: LogLevel::Warn, message: "late".to_owned(), data: json!({"n": 1}), expires_after: None };
     change(&mut line);
-    Record::Line(line)
+    DebateRecord::Line(line)
 }
 
-fn lesson(change: impl FnOnce(&mut Learned)) -> Record {
+fn lesson(change: impl FnOnce(&mut Learned)) -> DebateRecord {
     let mut lesson = Learned {
         id: uuid(&["r1", "lesson", "1"]),
         domain: Domain::Code,
@@ -76,7 +76,7 @@ fn lesson(change: impl FnOnce(&mut Learned)) -> Record {
         tags: vec!["tests".to_owned()],
     };
     change(&mut lesson);
-    Record::Lesson(lesson)
+    DebateRecord::Lesson(lesson)
 }
 
 fn hour() -> Duration {
@@ -89,7 +89,7 @@ fn running(workflow: &str) -> World {
 }
 
 /// Keeps records under a key; says what came of it.
-fn keep(world: &mut World, key: &str, payload: &str, records: Vec<Record>) -> Result<EntryState, Refusal> {
+fn keep(world: &mut World, key: &str, payload: &str, records: Vec<DebateRecord>) -> Result<EntryState, Refusal> {
     let entry = NewEntry {
         key: key.parse().unwrap(),
         kind: EntryKind::Event,
@@ -107,7 +107,7 @@ fn keep(world: &mut World, key: &str, payload: &str, records: Vec<Record>) -> Re
 }
 
 /// What a debate says to one record.
-fn answer(record: Record) -> String {
+fn answer(record: DebateRecord) -> String {
     match keep(&mut running("debate@1"), "a", "{}", vec![record]) {
         Ok(_) => "kept".to_owned(),
         Err(Refusal::Invalid { field, .. }) => field.to_owned(),
@@ -216,10 +216,10 @@ fn a_row_that_somebody_changed_added_or_removed_is_found() {
         assert_eq!(problem(&removed).is_some_and(|said| said.ends_with(&named)), !fleeting, "{named} was removed");
     }
     let mut added = world.clone();
-    let mut forged = world.kept["r1"].values().find(|row| row.table() == Table::Turns).unwrap().clone();
+    let mut forged = world.kept["r1"].values().find(|row| row.table() == DebateTable::Turns).unwrap().clone();
     let Stored::Turn(row) = &mut forged else { unreachable!("it is a turn") };
     row.id = uuid(&["r1", "turn", "forged"]);
-    added.kept.get_mut("r1").unwrap().insert((Table::Turns, row.id.clone()), forged);
+    added.kept.get_mut("r1").unwrap().insert((DebateTable::Turns, row.id.clone()), forged);
     assert!(problem(&added).unwrap().contains("in debate_turns"));
 }
 
@@ -279,10 +279,10 @@ fn what_cannot_be_stored_is_refused() {
         let shown: String = format!("{record:?}").chars().take(200).collect();
         assert_eq!(answer(record), expected, "{shown}");
     }
-    let with = |change: fn(&mut Session)| {
-        let Record::Session(mut said) = session(1) else { unreachable!("it is a session") };
+    let with = |change: fn(&mut SessionRecord)| {
+        let DebateRecord::Session(mut said) = session(1) else { unreachable!("it is a session") };
         change(&mut said);
-        answer(Record::Session(said))
+        answer(DebateRecord::Session(said))
     };
     assert_eq!(with(|session| session.topic.clear()), "topic");
     assert_eq!(with(|session| session.topology = "Star".to_owned()), "topology");

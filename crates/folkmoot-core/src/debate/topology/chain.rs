@@ -8,12 +8,12 @@ use crate::{
 
 /// All agents: by what they do, the better ones first. The order of the team plays no part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Chain(Vec<Name>);
+pub(super) struct ChainTopology(Vec<Name>);
 
 /// The way back from the last to the first.
 const BACK: u16 = 50;
 
-impl Chain {
+impl ChainTopology {
     pub(super) fn new(agents: &[Agent]) -> Self {
         let mut agents: Vec<&Agent> = agents.iter().collect();
         agents.sort_by_key(|agent| (place(agent.role), rank(agent)));

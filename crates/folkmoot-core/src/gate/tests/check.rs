@@ -1,9 +1,9 @@
 use crate::{
     Timeout,
-    gate::{AutoApproved, Check, DecisionWord, GateConfig},
+    gate::{AutoApproved, DecisionWord, GateConfig, PhaseCheck},
 };
 
-const AUTO: Check = Check::Approved(AutoApproved {
+const AUTO: PhaseCheck = PhaseCheck::Approved(AutoApproved {
     request_id: "",
     decision: DecisionWord::Approved,
     reviewer: "auto",
@@ -26,12 +26,12 @@ fn a_gate_stands_exactly_at_the_gate_points() {
     let config = config(r#"{"enabled": true, "gate_points": ["proposal", "convergence"]}"#);
     let phases = ["dehallucination", "proposal", "critique", "convergence", "Proposal", "proposal ", ""];
     let answers = phases.map(|phase| config.check(phase));
-    assert_eq!(answers, [AUTO, Check::Gate, AUTO, Check::Gate, AUTO, AUTO, AUTO]);
+    assert_eq!(answers, [AUTO, PhaseCheck::Gate, AUTO, PhaseCheck::Gate, AUTO, AUTO, AUTO]);
 }
 
 #[test]
 fn the_automatic_decision_is_word_for_word_that_of_seed_000() {
-    let Check::Approved(decision) = GateConfig::default().check("proposal") else { panic!("gates are off") };
+    let PhaseCheck::Approved(decision) = GateConfig::default().check("proposal") else { panic!("gates are off") };
     let json =
         r#"{"request_id":"","decision":"approved","reviewer":"auto","reason":"gate not enabled for this phase"}"#;
     assert_eq!(serde_json::to_string(&decision).unwrap(), json);

@@ -1,6 +1,6 @@
 use crate::{
     Digest,
-    gate::{ArtifactRef, Choice, Content, Kind, OnTimeout, Risk},
+    gate::{ArtifactRef, Choice, Content, GateKind, OnTimeout, Risk},
 };
 
 /// Computed once, with nothing of ours:
@@ -24,7 +24,7 @@ fn content() -> Content {
         title: "Déploie \"1.4.2\"".to_owned(),
         summary: Digest::of(SUMMARY.as_bytes()),
         phase: "merge".parse().unwrap(),
-        kind: Kind::Custom,
+        kind: GateKind::Custom,
         risk: Risk::Critical,
         artifacts: vec![artifact("change.diff", "text/x-diff", "+1"), artifact("Ü.md", "text/markdown", "é")],
         allowed: vec![Choice::Approve, Choice::Reject, Choice::Adjust],
@@ -45,7 +45,7 @@ fn everything_that_a_reviewer_sees_is_in_the_digest() {
     let changes: [(&str, Change); 12] = [
         ("title", |content| content.title.push('!')),
         ("phase", |content| content.phase = "Merge".parse().unwrap()),
-        ("kind", |content| content.kind = Kind::Tool),
+        ("kind", |content| content.kind = GateKind::Tool),
         ("risk", |content| content.risk = Risk::High),
         ("an artifact's name", |content| content.artifacts[0].name.push('x')),
         ("an artifact's media type", |content| content.artifacts[0].media_type.push('x')),

@@ -162,7 +162,7 @@ fn the_same_question_is_asked_once() {
 }
 
 #[test]
-fn a_twin_whose_time_is_over_is_settled_before_the_next_opens() {
+fn a_pending_duplicate_whose_time_is_over_is_settled_before_the_next_opens() {
     check(
         r#"
         09:00 bot opens a "Deploy" key=k run=run-1    → pending
@@ -179,7 +179,7 @@ fn a_twin_whose_time_is_over_is_settled_before_the_next_opens() {
 }
 
 #[test]
-fn a_twin_that_escalates_is_still_the_one_that_was_asked() {
+fn a_pending_duplicate_that_escalates_is_still_the_one_that_was_asked() {
     check(
         r#"
         09:00 bot opens a "Deploy" key=k on_timeout=escalate    → pending
@@ -193,7 +193,7 @@ fn a_twin_that_escalates_is_still_the_one_that_was_asked() {
 }
 
 #[test]
-fn a_twin_that_would_escalate_is_left_to_its_timer_when_the_opening_is_refused() {
+fn a_pending_duplicate_that_would_escalate_is_left_to_its_timer_when_the_opening_is_refused() {
     check(
         r#"
         09:00 bot opens a "Deploy" key=k on_timeout=escalate    → pending

@@ -160,35 +160,36 @@ fn a_wait_is_a_whole_number_of_milliseconds() {
 fn what_gates_would_be_refused_for_is_refused_beforehand() {
     use crate::{
         Principal, Role, Timeout,
-        gate::{OnTimeout, Policy, SelfReview, Wanted},
+        gate::{GatePolicy, GatePreferences, OnTimeout, SelfReview},
     };
     let name = |text: &str| text.parse::<crate::Name>().expect("a name");
     let agent = Principal::new(name("bot"), Role::Agent);
     let reviewer = Principal::new(name("alice"), Role::Reviewer);
-    let approves = Wanted { on_timeout: Some(OnTimeout::Approve), ..Wanted::default() };
-    let of = |reviewers: &[&str]| Wanted {
+    let approves = GatePreferences { on_timeout: Some(OnTimeout::Approve), ..GatePreferences::default() };
+    let of = |reviewers: &[&str]| GatePreferences {
         reviewers: Some(reviewers.iter().map(|text| name(text)).collect()),
-        ..Wanted::default()
+        ..GatePreferences::default()
     };
-    let policy = Policy::default();
-    let code = |policy: &Policy, wanted: &Wanted, by: &Principal| {
+    let policy = GatePolicy::default();
+    let code = |policy: &GatePolicy, wanted: &GatePreferences, by: &Principal| {
         policy.must_allow(wanted, by).map_err(|refusal| refusal.code()).err()
     };
-    assert_eq!(code(&policy, &Wanted::default(), &agent), None);
+    assert_eq!(code(&policy, &GatePreferences::default(), &agent), None);
     assert_eq!(code(&policy, &approves, &agent), Some("weakens_policy"));
     assert_eq!(code(&policy, &approves, &reviewer), None);
     // Only our own runs can ask again, and this is about those.
-    let again = Wanted { on_timeout: Some(OnTimeout::Retry), ..Wanted::default() };
+    let again = GatePreferences { on_timeout: Some(OnTimeout::Retry), ..GatePreferences::default() };
     assert_eq!(code(&policy, &again, &agent), None);
-    let named = Policy { reviewers: vec![name("alice"), name("bob")], quorum: 2, ..Policy::default() };
+    let named = GatePolicy { reviewers: vec![name("alice"), name("bob")], quorum: 2, ..GatePolicy::default() };
     assert_eq!(code(&named, &of(&["alice", "bob"]), &agent), None);
     assert_eq!(code(&named, &of(&["alice", "mallory"]), &agent), Some("weakens_policy"));
     assert_eq!(code(&named, &of(&["alice"]), &reviewer), Some("invalid"), "two of one person cannot be had");
     assert_eq!(code(&named, &of(&["alice", "alice"]), &reviewer), Some("invalid"));
-    let strict = Policy { self_review: Some(SelfReview::Deny), ..Policy::default() };
+    let strict = GatePolicy { self_review: Some(SelfReview::Deny), ..GatePolicy::default() };
     assert_eq!(code(&strict, &of(&["alice"]), &reviewer), Some("invalid"), "nobody is left who may");
-    let never = Wanted { timeout: Some(Timeout::After(std::time::Duration::ZERO)), ..Wanted::default() };
+    let never =
+        GatePreferences { timeout: Some(Timeout::After(std::time::Duration::ZERO)), ..GatePreferences::default() };
     assert_eq!(code(&policy, &never, &reviewer), Some("invalid"));
-    let told = Wanted { notification_channels: vec!["c".to_owned(); 17], ..Wanted::default() };
+    let told = GatePreferences { notification_channels: vec!["c".to_owned(); 17], ..GatePreferences::default() };
     assert_eq!(code(&policy, &told, &reviewer), Some("invalid"));
 }

@@ -8,7 +8,10 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use crate::{
     Action, Actor, Deadline, Digest, Gate, GateId, Name, Role, RunId, Timeout, Timestamp,
-    gate::{Amendment, Choice, DecisionWord, Extension, Kind, Next, OnTimeout, Opening, Policy, Risk, State, Verdict},
+    gate::{
+        Amendment, Choice, DecisionWord, Extension, GateKind, GatePolicy, GateState, Next, OnTimeout, Opening, Risk,
+        Verdict,
+    },
     transcript::{World, principal, time},
 };
 
@@ -112,11 +115,11 @@ fn check_change(before: &Gate, after: &Gate, by: &Actor, now: Timestamp) -> Resu
     must(before.content.risk <= after.content.risk, "a risk was lowered")?;
     must(before.content == after.content || after.revision == before.revision + 1, "content without a revision")?;
     let decision = match &after.state {
-        State::Pending { votes } => {
+        GateState::Pending { votes } => {
             must(once_each(votes.iter().map(|vote| &vote.reviewer)), "one person counted twice")?;
             return must(before.revision == after.revision || votes.is_empty(), "a vote outlived its content");
         }
-        State::Closed(decision) => decision,
+        GateState::Closed(decision) => decision,
     };
     must(once_each(decision.votes.iter().map(|vote| &vote.reviewer)), "one person counted twice")?;
     must((decision.digest, decision.revision) == (before.digest, before.revision), "a decision on other content")?;
@@ -189,18 +192,18 @@ fn mostly(who: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
     prop_oneof![4 => select(who), 1 => select(&EVERYBODY[..])]
 }
 
-fn a_policy() -> impl Strategy<Value = Policy> {
+fn a_policy() -> impl Strategy<Value = GatePolicy> {
     let quorums = (1..3u32, 1..3u32);
     let reminders = (vec(1..300_000u64, 0..4), option::of(1..300_000u64));
     let all = (a_timeout(), select(&ON_TIMEOUT[..]), quorums, reminders);
-    all.prop_map(|(timeout, on_timeout, (quorum, reject_quorum), (remind_before_ms, escalate_before_ms))| Policy {
+    all.prop_map(|(timeout, on_timeout, (quorum, reject_quorum), (remind_before_ms, escalate_before_ms))| GatePolicy {
         timeout,
         on_timeout,
         quorum,
         reject_quorum,
         remind_before_ms,
         escalate_before_ms,
-        ..Policy::default()
+        ..GatePolicy::default()
     })
 }
 
@@ -224,7 +227,7 @@ fn a_risk() -> impl Strategy<Value = Risk> {
 
 fn an_opening() -> impl Strategy<Value = Action> {
     let reviewers = select(vec![vec![], vec!["alice", "bob"], vec!["alice", "bob", "carol"]]);
-    let what = (a_gate(), a_text(), a_risk(), select(vec![Kind::Custom, Kind::Proposal, Kind::Checkpoint]));
+    let what = (a_gate(), a_text(), a_risk(), select(vec![GateKind::Custom, GateKind::Proposal, GateKind::Checkpoint]));
     let who = (
         option::of(reviewers),
         option::of(2..4u32),
@@ -258,7 +261,7 @@ fn an_opening() -> impl Strategy<Value = Action> {
             notification_channels: Vec::new(),
             on_behalf_of: on_behalf_of.map(|name| name.parse().unwrap()),
         };
-        Action::Open { opening: Box::new(opening), policy: Policy::default(), contents: Vec::new() }
+        Action::Open { opening: Box::new(opening), policy: GatePolicy::default(), contents: Vec::new() }
     })
 }
 
@@ -266,7 +269,7 @@ fn an_amendment() -> impl Strategy<Value = Action> {
     (a_gate(), option::of(a_text()), option::of(a_text()), option::of(a_risk())).prop_map(
         |(gate, title, summary, risk)| {
             let amendment = Amendment { gate, title, summary, risk, artifacts: None };
-            Action::Amend { amendment, policy: Policy::default(), contents: Vec::new() }
+            Action::Amend { amendment, policy: GatePolicy::default(), contents: Vec::new() }
         },
     )
 }

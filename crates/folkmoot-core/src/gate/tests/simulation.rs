@@ -15,7 +15,8 @@ use crate::{
     Action, Actor, Command, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Quota, Row, Run, RunId,
     Subject, Timeout, TimerChange, Timestamp,
     gate::{
-        Amendment, Choice, Extension, GateEvent, Kind, OnTimeout, Opening, Policy, Risk, SelfReview, State, Verdict,
+        Amendment, Choice, Extension, GateEvent, GateKind, GatePolicy, GateState, OnTimeout, Opening, Risk, SelfReview,
+        Verdict,
     },
     judge,
     transcript::{CAST, principal, time},
@@ -128,7 +129,7 @@ fn simulate(seed: u64, seen: &mut Seen) {
 
 /// The rules, with a store that is just large enough for gates.
 struct Desk {
-    policy: Policy,
+    policy: GatePolicy,
     gates: HashMap<GateId, Gate>,
     /// What the events alone make of each gate.
     folded: HashMap<GateId, Gate>,
@@ -140,14 +141,14 @@ struct Desk {
 
 impl Desk {
     fn new(rules: &Rules) -> Self {
-        let policy = Policy {
+        let policy = GatePolicy {
             timeout: timeout(rules.wait),
             on_timeout: word(rules.on_timeout),
             reviewers: rules.reviewers.iter().map(|name| word(name)).collect(),
             quorum: rules.quorum,
             reject_quorum: rules.reject_quorum,
             self_review: rules.self_review.map(self_review),
-            ..Policy::default()
+            ..GatePolicy::default()
         };
         policy.check().expect("a policy that can be followed");
         Self {
@@ -236,14 +237,15 @@ impl Desk {
         let needs = command.needs();
         let gate = needs.gate.and_then(|id| self.gates.get(id)).cloned();
         let summary = gate.as_ref().and_then(|gate| self.texts.get(&gate.content.summary)).cloned();
-        let twin = needs.twin.and_then(|(name, key)| {
-            let is_twin = |gate: &&Gate| gate.requested_by == *name && gate.dedupe_key.as_deref() == Some(key);
-            self.gates.values().filter(is_twin).find(|gate| gate.decision().is_none()).cloned()
+        let pending_duplicate = needs.pending_duplicate.and_then(|(name, key)| {
+            let is_pending_duplicate =
+                |gate: &&Gate| gate.requested_by == *name && gate.dedupe_key.as_deref() == Some(key);
+            self.gates.values().filter(is_pending_duplicate).find(|gate| gate.decision().is_none()).cloned()
         });
         let run = needs.run.and_then(|id| self.runs.get(id)).cloned();
         let of_cast = |name: &Name| CAST.contains(&name.as_str()).then(|| principal(name.as_str()));
         let principals = needs.principals.iter().filter_map(of_cast).collect();
-        Loaded { gate, summary, twin, run, principals, ..Loaded::default() }
+        Loaded { gate, summary, pending_duplicate, run, principals, ..Loaded::default() }
     }
 
     fn write(&mut self, events: Vec<Fact>, rows: Vec<Row>, timers: Vec<TimerChange>) {
@@ -293,7 +295,7 @@ impl Desk {
 
     /// Where this world is not what the model says it is: the gate of this step, or all of them.
     fn differs(&self, model: &Model, step: &Step, all: bool) -> Option<String> {
-        // An opening may also settle its twin.
+        // An opening may also settle its pending duplicate.
         let all = all || matches!(step.wish, Wish::Open(_));
         let looked_at = model.gates.iter().filter(|(n, _)| all || **n == step.gate);
         for (n, gate) in looked_at {
@@ -315,8 +317,8 @@ impl Desk {
 
 fn view(gate: &Gate) -> View {
     let votes = match &gate.state {
-        State::Pending { votes } => votes,
-        State::Closed(decision) => &decision.votes,
+        GateState::Pending { votes } => votes,
+        GateState::Closed(decision) => &decision.votes,
     };
     View {
         title: gate.content.title.clone(),
@@ -333,7 +335,7 @@ fn view(gate: &Gate) -> View {
 }
 
 fn opening(id: GateId, asked: &Asked) -> Opening {
-    let kind: Kind = word(asked.kind);
+    let kind: GateKind = word(asked.kind);
     Opening {
         id,
         run_id: asked.run.map(word),
@@ -433,8 +435,8 @@ impl Chance {
         let (who, wish) = match self.below(20) {
             // Again what is asked already, by whoever asks it.
             0..6 if opens && !waiting.is_empty() => {
-                let twin = self.of(&waiting).1;
-                (twin.by, Wish::Open(twin.asked.clone()))
+                let pending_duplicate = self.of(&waiting).1;
+                (pending_duplicate.by, Wish::Open(pending_duplicate.asked.clone()))
             }
             _ if opens => (mostly(self, &["bot", "bot", "elf", "alice"]), Wish::Open(self.asked())),
             0..2 => (mostly(self, &["bot", "bot", "elf", "alice"]), self.amendment()),

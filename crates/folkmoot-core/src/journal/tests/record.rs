@@ -1,4 +1,4 @@
-use super::super::{BadKey, Key};
+use super::super::{BadKey, EntryKey};
 use crate::transcript::{check, play, time};
 
 /// What is done to a step in each state that it can be in, and what comes of it.
@@ -137,7 +137,7 @@ fn a_step_began_when_it_was_first_tried_and_not_in_the_future() {
     );
     let journal = &world.journals["r1"];
     let times = |key: &str| {
-        let entry = &journal[&key.parse::<Key>().unwrap()];
+        let entry = &journal[&key.parse::<EntryKey>().unwrap()];
         (entry.began_at, entry.at)
     };
     assert_eq!(times("a"), (time("09:02"), time("09:09")));
@@ -173,7 +173,7 @@ fn a_change_is_told_in_words() {
     let world = play(
         "09:00 bot starts r1 draft@1\n09:00 system claims node=n1\n09:01 system records a does \"1\" given=x call=3",
     );
-    let entry = &world.journals["r1"][&"a".parse::<Key>().unwrap()];
+    let entry = &world.journals["r1"][&"a".parse::<EntryKey>().unwrap()];
     let differs = |kind: &str, input, call| entry.differs_from(kind.parse().unwrap(), input, call);
     assert_eq!(differs("step", entry.input, 3), None);
     assert_eq!(differs("step", entry.input, 0), None);
@@ -214,13 +214,13 @@ fn an_error_that_was_cut_is_the_same_again() {
 #[test]
 fn a_key_is_a_short_line() {
     for key in ["a", "critique.2/attack", "Größe 🦀", "a b", &"x".repeat(256)] {
-        let read: Key = key.parse().unwrap();
+        let read: EntryKey = key.parse().unwrap();
         assert_eq!((read.as_str(), read.to_string().as_str()), (key, key));
-        assert_eq!(serde_json::from_str::<Key>(&serde_json::to_string(&read).unwrap()).unwrap(), read);
+        assert_eq!(serde_json::from_str::<EntryKey>(&serde_json::to_string(&read).unwrap()).unwrap(), read);
     }
     for key in ["", " ", " a", "a ", "a\n", "a\nb", "a\0b", "a\u{7f}", "\u{a0}a", &"x".repeat(257), &"ß".repeat(129)] {
-        let refused: BadKey = key.parse::<Key>().unwrap_err();
+        let refused: BadKey = key.parse::<EntryKey>().unwrap_err();
         assert!(refused.to_string().contains("is no key of a step"), "{key:?}");
-        assert!(serde_json::from_value::<Key>(key.into()).is_err(), "{key:?}");
+        assert!(serde_json::from_value::<EntryKey>(key.into()).is_err(), "{key:?}");
     }
 }

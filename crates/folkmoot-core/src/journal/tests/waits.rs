@@ -1,5 +1,5 @@
 use crate::{
-    event::Kind,
+    event::EventKind,
     transcript::{check, play},
 };
 
@@ -100,7 +100,7 @@ fn what_a_run_starts_belongs_to_whoever_started_it() {
 
 #[test]
 fn a_workflow_tells_no_event_of_ours() {
-    for kind in Kind::WORDS.iter().copied().chain(["gate.begun", "artifact.begun", "log.begun"]) {
+    for kind in EventKind::WORDS.iter().copied().chain(["gate.begun", "artifact.begun", "log.begun"]) {
         tells(kind, "refused: invalid event");
     }
     let too_long = format!("deploy.{}", "x".repeat(58));

@@ -1,6 +1,6 @@
 use crate::{
     Action, Actor, Outcome,
-    question::{Asking, AtTimeout, Policy, QuestionType, TypeDefaults},
+    question::{Asking, AtTimeout, QuestionPolicy, QuestionType, TypeDefaults},
     transcript::{World, check, play, principal, time},
 };
 
@@ -176,7 +176,7 @@ fn silence_never_answers_an_approval_whatever_the_caller_says_is_usual() {
             halts: None,
             priority: None,
         };
-        let usual = TypeDefaults { default: Some("approve".into()), ..Policy::default().usual(question_type) };
+        let usual = TypeDefaults { default: Some("approve".into()), ..QuestionPolicy::default().usual(question_type) };
         let ask = Action::Ask { asking: Box::new(asking), usual };
         let outcome = World::default().execute(Actor::Principal(principal("bot")), ask, time("09:00"));
         let Ok(Outcome::Question(question)) = outcome else { panic!("{outcome:?}") };

@@ -3,7 +3,7 @@
 use crate::{
     Deadline, Fact, Question, Timestamp,
     halt::Notice,
-    question::{Closure, QuestionEvent, RefusedAttempt, Status},
+    question::{Closure, QuestionEvent, QuestionStatus, RefusedAttempt},
     transcript::{check, play},
 };
 
@@ -91,11 +91,11 @@ fn every_kind_of_event_reads_back_as_it_was_written() {
         QuestionEvent::Asked(Box::new(a_question())),
         QuestionEvent::Reminded { asked_by: asked_by.clone(), agent_id: agent_id.clone(), due: Deadline::At(now) },
         QuestionEvent::Reminded { asked_by: asked_by.clone(), agent_id: agent_id.clone(), due: Deadline::Never },
-        closed(Status::Answered, Some(serde_json::json!({ "a": [1, 0.1, null, "x"], "by": "mallory" }))),
-        closed(Status::Denied, Some("deny".into())),
-        closed(Status::Skipped, None),
-        closed(Status::Expired, Some(false.into())),
-        closed(Status::Cancelled, None),
+        closed(QuestionStatus::Answered, Some(serde_json::json!({ "a": [1, 0.1, null, "x"], "by": "mallory" }))),
+        closed(QuestionStatus::Denied, Some("deny".into())),
+        closed(QuestionStatus::Skipped, None),
+        closed(QuestionStatus::Expired, Some(false.into())),
+        closed(QuestionStatus::Cancelled, None),
         QuestionEvent::Fetched {
             asked_by: asked_by.clone(),
             agent_id,

@@ -1,5 +1,5 @@
 use crate::{
-    run::State,
+    run::RunState,
     transcript::{check, play},
 };
 
@@ -111,7 +111,7 @@ fn what_a_stop_says_is_cut() {
         09:01 system stops code={301} "{nul}{16385}"
         "#,
     );
-    let State::Stopped { code, message } = &world.runs["r1"].state else { panic!("it stopped") };
+    let RunState::Stopped { code, message } = &world.runs["r1"].state else { panic!("it stopped") };
     assert_eq!((code.len(), message.starts_with("\u{fffd}x")), (300, true));
 }
 

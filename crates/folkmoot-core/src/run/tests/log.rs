@@ -1,7 +1,7 @@
 use crate::{
     Deadline, Event, Fact, Role, Run, RunId, audit,
     journal::{Entry, EntryKind, EntryState, StepError, Waits},
-    run::{Conclusion, Limits, Outage, Parked, RunEvent, Start, State, Status, end},
+    run::{Conclusion, Outage, Parked, RunEvent, RunLimits, RunStart, RunState, RunStatus, end},
     transcript::{check, play, time},
 };
 
@@ -28,11 +28,11 @@ const OLD: &str =
 #[test]
 fn a_run_from_before_there_were_workflows_still_folds() {
     let (run, journal) = Run::fold([&fact("run.started", OLD, 1)]).unwrap();
-    assert_eq!((run.status(), run.seq, run.epoch, journal.len()), (Status::Running, 1, 0, 0));
+    assert_eq!((run.status(), run.seq, run.epoch, journal.len()), (RunStatus::Running, 1, 0, 0));
     let start = &run.start;
     assert_eq!((&start.workflow, start.role, &start.parent, start.input), (&None, Role::Agent, &None, None));
-    assert_eq!((start.limits, run.moved_at), (Limits::default(), time("09:00")));
-    assert_eq!(run.state, State::Outside);
+    assert_eq!((start.limits, run.moved_at), (RunLimits::default(), time("09:00")));
+    assert_eq!(run.state, RunState::Outside);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn the_log_says_all_of_a_run() {
 }
 
 /// A run with a journal, its end, and what the log has of both.
-fn ended() -> (audit::Record, Vec<Event>) {
+fn ended() -> (audit::AuditedRow, Vec<Event>) {
     let world = play(
         r#"
         09:00 bot starts r1 draft@1
@@ -137,15 +137,16 @@ fn a_row_or_a_journal_that_somebody_changed_is_found() {
     let (row, events) = ended();
     assert_eq!(audit::check_row("run:r1", Some(&row), &events), None);
     assert_eq!(row.to_string(), "completed, claim 1, 1 steps, 4 events");
-    let audit::Record::Run(run, journal, _) = &row else { unreachable!("it is a run") };
-    let found = |row: Option<audit::Record>| audit::check_row("run:r1", row.as_ref(), &events).unwrap().problem;
-    let changed = audit::Record::Run(Box::new(Run { epoch: 2, ..run.as_ref().clone() }), journal.clone(), Vec::new());
+    let audit::AuditedRow::Run(run, journal, _) = &row else { unreachable!("it is a run") };
+    let found = |row: Option<audit::AuditedRow>| audit::check_row("run:r1", row.as_ref(), &events).unwrap().problem;
+    let changed =
+        audit::AuditedRow::Run(Box::new(Run { epoch: 2, ..run.as_ref().clone() }), journal.clone(), Vec::new());
     let disagrees = "its row (completed, claim 2, 1 steps, 4 events) disagrees with the log (completed, claim 1, 1 steps, 4 events) in epoch";
     assert_eq!(found(Some(changed)), disagrees);
-    let forgotten = audit::Record::Run(run.clone(), Vec::new(), Vec::new());
+    let forgotten = audit::AuditedRow::Run(run.clone(), Vec::new(), Vec::new());
     assert!(found(Some(forgotten)).contains("0 steps"));
     let forged = Entry { attempts: 9, ..journal[0].clone() };
-    assert!(found(Some(audit::Record::Run(run.clone(), vec![forged], Vec::new()))).contains("disagrees"));
+    assert!(found(Some(audit::AuditedRow::Run(run.clone(), vec![forged], Vec::new()))).contains("disagrees"));
     assert_eq!(found(None), "the log has this run, but its row is gone");
 }
 
@@ -187,6 +188,6 @@ fn a_start_names_its_role_so_that_its_gates_can_ask_for_no_more() {
     assert_eq!(said("r1"), ("workflow:draft@1".to_owned(), Role::Reviewer));
     assert_eq!(said("r2"), ("workflow:draft@1".to_owned(), Role::Agent));
     assert_eq!(said("r3"), ("bot".to_owned(), Role::Agent));
-    let Start { kind, .. } = &world.runs["r3"].start;
+    let RunStart { kind, .. } = &world.runs["r3"].start;
     assert_eq!(kind.word(), "external");
 }

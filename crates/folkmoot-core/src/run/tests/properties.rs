@@ -12,7 +12,7 @@ use crate::{
     clearance::Target,
     halt::Notice,
     journal::{Entry, EntryState},
-    run::State,
+    run::RunState,
     transcript::{Stage, World, time},
 };
 
@@ -51,7 +51,7 @@ fn check_runs(before: &World, after: &World, said: &str, answer: &str, now: Time
     }
     match claimed_by(said).and_then(|(id, claim)| Some((before.runs.get(&id)?, claim))) {
         Some((run, claim)) => {
-            let holds = matches!(run.state, State::Running { .. }) && run.epoch == claim;
+            let holds = matches!(run.state, RunState::Running { .. }) && run.epoch == claim;
             must(holds || answer.starts_with("refused"), "whoever does not hold a run wrote for it")
         }
         None => Ok(()),
@@ -67,14 +67,14 @@ fn check_run(before: &Run, after: &Run, said: &str, wakes: u64, now: Timestamp) 
     must(after.active(now) <= now.since(after.start.started_at), "worked on for longer than it was there")?;
     must(after.steps <= after.start.limits.steps_max, "more steps than allowed")?;
     if before.epoch == after.epoch {
-        let runs = |run: &Run| matches!(run.state, State::Running { .. });
+        let runs = |run: &Run| matches!(run.state, RunState::Running { .. });
         return must(runs(before) || !runs(after), "worked on without a claim");
     }
     must(after.epoch == before.epoch + 1 && said.contains(" claims "), "a claim that nobody made")?;
     match &before.state {
-        State::Pending | State::Running { .. } => Ok(()),
-        State::Parked(parked) => must(wakes > parked.wakes, "claimed although nothing had changed"),
-        State::Outside | State::Stopped { .. } | State::Ended(_) => Err("claimed what cannot be"),
+        RunState::Pending | RunState::Running { .. } => Ok(()),
+        RunState::Parked(parked) => must(wakes > parked.wakes, "claimed although nothing had changed"),
+        RunState::Outside | RunState::Stopped { .. } | RunState::Ended(_) => Err("claimed what cannot be"),
     }
 }
 
@@ -137,7 +137,7 @@ struct Line {
 /// `#` is a number of its own, so that ids never repeat; RUN, GATE, QUESTION and HALT are some that
 /// there are by then, and WORKED is a run that is worked on, if one is.
 fn filled(said: &str, n: usize, pick: usize, world: &World) -> String {
-    let worked = |run: &&Run| matches!(run.state, State::Running { .. });
+    let worked = |run: &&Run| matches!(run.state, RunState::Running { .. });
     // One in eight comes too late.
     let lives = |run: &&Run| run.ending().is_none() || pick.is_multiple_of(8);
     let waits = |question: &&Question| question.closure().is_none() || question.hold().is_some();

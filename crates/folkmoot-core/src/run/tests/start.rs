@@ -1,6 +1,6 @@
 use crate::{
     Digest, Role, WorkflowName, principal,
-    run::{Limits, RunKind, Start},
+    run::{RunKind, RunLimits, RunStart},
     transcript::{self, check, play, time},
 };
 
@@ -22,7 +22,7 @@ fn everybody_starts_runs_but_viewers_and_the_system() {
 #[test]
 fn a_run_keeps_what_it_was_started_with() {
     let world = play(r#"09:00 alice starts r1 draft@2 session=s1 title="Write it" steps=3 bytes=4 active_ms=5 "[]""#);
-    let start = Start {
+    let start = RunStart {
         id: "r1".parse().unwrap(),
         kind: RunKind::Custom,
         title: "Write it".to_owned(),
@@ -32,7 +32,7 @@ fn a_run_keeps_what_it_was_started_with() {
         role: Role::Reviewer,
         parent: None,
         input: Some(Digest::of(b"[]")),
-        limits: Limits { steps_max: 3, journal_bytes_max: 4, active_ms_max: 5 },
+        limits: RunLimits { steps_max: 3, journal_bytes_max: 4, active_ms_max: 5 },
         started_at: time("09:00"),
     };
     assert_eq!(world.runs["r1"].start, start);

@@ -8,8 +8,8 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Status, Timestamp, question::QuestionType};
-use folkmoot_engine::{Ask, Ctx, Failure, GateRequest, RunQuery, Settings, Work, Workflows};
+use folkmoot_core::{GateStatus, Timestamp, question::QuestionType};
+use folkmoot_engine::{Ctx, EngineSettings, Failure, GateSpec, QuestionSpec, RunQuery, WorkerSettings, Workflows};
 use folkmoot_store::{ManualClock, Sqlite};
 use futures_util::future::join_all;
 
@@ -65,8 +65,8 @@ async fn cancel_closes_what_the_run_has_open() {
     async fn both(ctx: Ctx, (): ()) -> Result<(), Failure> {
         let waits = ctx.join("both", [true, false], |ctx, gate| async move {
             match gate {
-                true => ctx.gate("gate", GateRequest::new("Go on?")).await.map(drop),
-                false => ctx.ask("ask", Ask::new(QuestionType::Approval, "May I?")).await.map(drop),
+                true => ctx.gate("gate", GateSpec::new("Go on?")).await.map(drop),
+                false => ctx.ask("ask", QuestionSpec::new(QuestionType::Approval, "May I?")).await.map(drop),
             }
         });
         waits.await.map(drop)
@@ -80,7 +80,7 @@ async fn cancel_closes_what_the_run_has_open() {
     assert!(!house.engine.can_proceed("anybody", Some(session)));
     house.engine.cancel_run(alice().into(), id.clone(), String::new()).await.unwrap();
     let gate = house.engine.gate(&alice(), &waiting.gates[0].id).await.unwrap().gate;
-    assert_eq!(gate.status(), Status::Cancelled);
+    assert_eq!(gate.status(), GateStatus::Cancelled);
     assert_eq!(gate.decision().unwrap().reason, format!("its run {id} is over: cancelled"));
     let question = house.engine.question(&alice(), &waiting.questions[0].id).await.unwrap().question;
     assert_eq!(question.status().word(), "cancelled");
@@ -115,7 +115,7 @@ async fn nothing_is_left_of_many_that_were_cancelled_wherever_they_were() {
         let branches = ctx.join("all", 0..4, |ctx, branch| async move {
             match (n + branch) % 4 {
                 0 => ctx.step("never", std::future::pending).await,
-                1 => ctx.gate("go", GateRequest::new("Go on?")).await.map(drop),
+                1 => ctx.gate("go", GateSpec::new("Go on?")).await.map(drop),
                 2 => ctx.child("child", "sleeps@1", &()).await,
                 _ => ctx.step("quick", || async { Ok(()) }).once().await,
             }
@@ -131,8 +131,8 @@ async fn nothing_is_left_of_many_that_were_cancelled_wherever_they_were() {
     let workflows = Workflows::new().with("mixed@1", mixed).with("sleeps@1", sleeps).with("quick@1", quick);
     let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
     let store = Sqlite::in_memory(clock.clone()).unwrap();
-    let work = Work { runs_at_once: 20, steps_at_once: 3, ..Work::default() };
-    let engine = start(&store, Settings { workflows, work, ..Settings::default() }).await;
+    let work = WorkerSettings { runs_at_once: 20, steps_at_once: 3, ..WorkerSettings::default() };
+    let engine = start(&store, EngineSettings { workflows, work, ..EngineSettings::default() }).await;
     let house = House { engine, store, clock };
     let numbers: Vec<u32> = (0..200).collect();
     let ids = join_all(numbers.iter().map(|n| house.start("mixed@1", n))).await;
@@ -143,7 +143,7 @@ async fn nothing_is_left_of_many_that_were_cancelled_wherever_they_were() {
         assert_eq!(house.outcome(&id).await.unwrap(), 1);
     }
     for _ in 0..2000 {
-        let open = RunQuery { status: Some(folkmoot_core::run::Status::Parked), limit: 1, ..RunQuery::default() };
+        let open = RunQuery { status: Some(folkmoot_core::run::RunStatus::Parked), limit: 1, ..RunQuery::default() };
         let left = house.engine.runs(&alice(), open).await.unwrap().items;
         if left.is_empty() && house.engine.active_runs() == 0 && house.engine.steps_in_flight().is_empty() {
             return;

@@ -1,37 +1,37 @@
 //! A run whose code is not what it was when it started.
 
-use folkmoot_engine::{Ctx, Failure, GateRequest, Workflows};
+use folkmoot_engine::{Ctx, Failure, GateSpec, Workflows};
 
 use super::{House, refusal};
 use crate::moot::{agent, alice};
 
 async fn first(ctx: Ctx, (): ()) -> Result<u32, Failure> {
     let one: u32 = ctx.step("one", || async { Ok(1) }).input(&"a").await?;
-    ctx.gate("go", GateRequest::new("Go on?")).await?;
+    ctx.gate("go", GateSpec::new("Go on?")).await?;
     let two: u32 = ctx.step("two", || async { Ok(2) }).await?;
     Ok(one + two)
 }
 
 async fn other_order(ctx: Ctx, (): ()) -> Result<u32, Failure> {
-    ctx.gate("go", GateRequest::new("Go on?")).await?;
+    ctx.gate("go", GateSpec::new("Go on?")).await?;
     ctx.step("one", || async { Ok(1) }).input(&"a").await
 }
 
 async fn other_kind(ctx: Ctx, (): ()) -> Result<u32, Failure> {
     let one: u32 = ctx.step("one", || async { Ok(1) }).input(&"a").once().await?;
-    ctx.gate("go", GateRequest::new("Go on?")).await?;
+    ctx.gate("go", GateSpec::new("Go on?")).await?;
     Ok(one)
 }
 
 async fn other_input(ctx: Ctx, (): ()) -> Result<u32, Failure> {
     let one: u32 = ctx.step("one", || async { Ok(1) }).input(&"b").await?;
-    ctx.gate("go", GateRequest::new("Go on?")).await?;
+    ctx.gate("go", GateSpec::new("Go on?")).await?;
     Ok(one)
 }
 
 async fn other_gate(ctx: Ctx, (): ()) -> Result<u32, Failure> {
     let one: u32 = ctx.step("one", || async { Ok(1) }).input(&"a").await?;
-    ctx.gate("go", GateRequest::new("Pay a million?")).await?;
+    ctx.gate("go", GateSpec::new("Pay a million?")).await?;
     Ok(one)
 }
 

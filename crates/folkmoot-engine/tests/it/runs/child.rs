@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use folkmoot_core::run::{Limits, Starting};
-use folkmoot_engine::{Ctx, Failure, GateRequest, Workflows};
+use folkmoot_core::run::{RunLimits, Starting};
+use folkmoot_engine::{Ctx, Failure, GateSpec, Workflows};
 
 use super::House;
 use crate::moot::{agent, alice};
@@ -12,7 +12,7 @@ async fn child(ctx: Ctx, n: u32) -> Result<u32, Failure> {
     match n {
         0 => Err(Failure::new("zero", "nothing to double")),
         n => {
-            let decided = ctx.gate("double", GateRequest::new(format!("Double {n}?"))).await?;
+            let decided = ctx.gate("double", GateSpec::new(format!("Double {n}?"))).await?;
             Ok(if decided.may_proceed() { n * 2 } else { n })
         }
     }
@@ -85,7 +85,7 @@ async fn a_run_can_be_started_under_the_longest_key_by_the_one_with_the_longest_
         title: String::new(),
         session_id: None,
         input: None,
-        limits: Limits::default(),
+        limits: RunLimits::default(),
     };
     let run = house.engine.start_run(agent().into(), starting).await.unwrap();
     house.outcome(&run.start.id).await.unwrap();

@@ -13,7 +13,7 @@ use folkmoot_core::{
     halt::Raising,
     question::{Asking, Close, Closing, QuestionType},
 };
-use folkmoot_engine::{Ask, Ctx, Failure, GateRequest, Workflows};
+use folkmoot_engine::{Ctx, Failure, GateSpec, QuestionSpec, Workflows};
 
 use super::House;
 use crate::moot::{agent, alice, principal};
@@ -25,7 +25,7 @@ fn gated() -> (Workflows, Arc<AtomicU32>) {
     let workflow = move |ctx: Ctx, (): ()| {
         let counted = counted.clone();
         async move {
-            ctx.gate("go", GateRequest::new("Go on?")).await?;
+            ctx.gate("go", GateSpec::new("Go on?")).await?;
             ctx.step("work", move || {
                 counted.fetch_add(1, Ordering::SeqCst);
                 std::future::ready(Ok(()))
@@ -64,7 +64,7 @@ async fn an_emergency_stops_all_runs_before_their_next_step_and_its_answer_relea
     for id in &runs {
         house.approve(id).await;
     }
-    let held = |run: &folkmoot_core::Run| matches!(&run.state, folkmoot_core::run::State::Parked(parked) if !parked.held.is_empty());
+    let held = |run: &folkmoot_core::Run| matches!(&run.state, folkmoot_core::run::RunState::Parked(parked) if !parked.held.is_empty());
     for id in &runs {
         house.until(id, held).await;
     }
@@ -109,7 +109,7 @@ async fn a_halted_agent_stops_only_where_it_works() {
 #[tokio::test]
 async fn a_denial_is_heard_by_the_workflow_and_holds_it_no_longer() {
     async fn asks(ctx: Ctx, (): ()) -> Result<(bool, u32), Failure> {
-        let answer = ctx.ask("may", Ask::new(QuestionType::Approval, "May I?")).await?;
+        let answer = ctx.ask("may", QuestionSpec::new(QuestionType::Approval, "May I?")).await?;
         let after: u32 = ctx.step("after", || async { Ok(1) }).await?;
         Ok((answer.is_given(), after))
     }
@@ -125,8 +125,8 @@ async fn a_denial_is_heard_by_the_workflow_and_holds_it_no_longer() {
 #[tokio::test]
 async fn a_denial_is_the_same_in_every_pass() {
     async fn asks(ctx: Ctx, (): ()) -> Result<(), Failure> {
-        let answer = ctx.ask("may", Ask::new(QuestionType::Approval, "May I?")).await?;
-        ctx.gate("go", GateRequest::new(format!("Go on in spite of {answer:?}?"))).await.map(drop)
+        let answer = ctx.ask("may", QuestionSpec::new(QuestionType::Approval, "May I?")).await?;
+        ctx.gate("go", GateSpec::new(format!("Go on in spite of {answer:?}?"))).await.map(drop)
     }
     let mut house = House::with(Workflows::new().with("asks@1", asks)).await;
     let id = house.start("asks@1", &()).await;

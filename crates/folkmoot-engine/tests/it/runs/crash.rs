@@ -3,14 +3,14 @@
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use folkmoot_core::{
-    Role, Status,
+    GateStatus, Role,
     gate::{Choice, Verdict},
     question::{self, Close, Closing, QuestionType},
-    run::{Limits, Starting},
+    run::{RunLimits, Starting},
 };
 use folkmoot_engine::{
-    Ask, Ctx, Engine, Failure, GateQuery, GateRequest, QuestionQuery, Retry, Workflows,
-    sim::{self, Crash, Effects, Scenario},
+    Ctx, Engine, Failure, GateQuery, GateSpec, QuestionQuery, QuestionSpec, Retry, Workflows,
+    sim::{self, Crash, Scenario, SimulatedEffects},
 };
 
 use super::process::{Node, Traces};
@@ -21,7 +21,7 @@ pub trait Effect: Clone + Send + Sync + 'static {
     fn trace(self, run: String, key: String) -> impl Future<Output = Result<(), Failure>> + Send + 'static;
 }
 
-impl Effect for Effects {
+impl Effect for SimulatedEffects {
     fn trace(self, _run: String, key: String) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
         self.happen(key)
     }
@@ -44,7 +44,7 @@ pub fn sample(effects: impl Effect) -> Workflows {
                 let (effects, run, key) = (effects.clone(), run.clone(), key.to_owned());
                 move || effects.clone().trace(run.clone(), key.clone())
             };
-            let plan = ctx.gate("plan", GateRequest::new("Build it?")).await?;
+            let plan = ctx.gate("plan", GateSpec::new("Build it?")).await?;
             if !plan.may_proceed() {
                 return Err(Failure::new("refused", plan.decision.reason));
             }
@@ -65,9 +65,9 @@ pub fn sample(effects: impl Effect) -> Workflows {
                 }
             });
             let built = built.await?;
-            let ask = Ask::new(QuestionType::Decision, "Which colour?").options(["red", "blue"]);
+            let ask = QuestionSpec::new(QuestionType::Decision, "Which colour?").options(["red", "blue"]);
             let colour: String = ctx.ask("colour", ask).await?.get()?;
-            let shipped = ctx.gate("ship", GateRequest::new(format!("Ship {built:?} in {colour}?"))).await?;
+            let shipped = ctx.gate("ship", GateSpec::new(format!("Ship {built:?} in {colour}?"))).await?;
             ctx.step("ship-it", trace("ship-it")).once().await?;
             Ok((built, colour, shipped.may_proceed()))
         }
@@ -76,7 +76,7 @@ pub fn sample(effects: impl Effect) -> Workflows {
 }
 
 fn scenario() -> Scenario {
-    let effects = Effects::default();
+    let effects = SimulatedEffects::default();
     Scenario::new(sample(effects.clone()), "sample@1", 3_000).effects(effects)
 }
 
@@ -113,7 +113,7 @@ fn a_seed_has_one_course_and_every_course_the_same_outcome() {
 
 #[test]
 fn a_step_that_fails_is_tried_again_as_often_as_it_may() {
-    let effects = Effects::default();
+    let effects = SimulatedEffects::default();
     let happening = effects.clone();
     let workflow = move |ctx: Ctx, (): ()| {
         let happening = happening.clone();
@@ -144,7 +144,7 @@ pub async fn live_through(engine: &Engine, traces: &Traces) {
         title: String::new(),
         session_id: None,
         input: Some("20".to_owned()),
-        limits: Limits::default(),
+        limits: RunLimits::default(),
     };
     // A life before this one may have started it.
     let _ = engine.start_run(agent().into(), starting).await;
@@ -163,7 +163,7 @@ pub async fn live_through(engine: &Engine, traces: &Traces) {
 /// Asked whether a step was done, they look whether it left its trace.
 async fn decide(engine: &Engine, traces: &Traces) {
     let alice = principal("alice", Role::Reviewer);
-    let query = GateQuery { status: Some(Status::Pending), limit: 100, ..GateQuery::default() };
+    let query = GateQuery { status: Some(GateStatus::Pending), limit: 100, ..GateQuery::default() };
     for view in engine.gates(&alice, query).await.unwrap().items {
         let asked = view.gate.content.title.strip_prefix("Was ").and_then(|rest| rest.strip_suffix(" done?"));
         let done = asked.is_some_and(|key| traces.read().keys().any(|(_, happened)| happened == key));
@@ -173,7 +173,7 @@ async fn decide(engine: &Engine, traces: &Traces) {
         };
         engine.decide(alice.clone().into(), said).await.unwrap();
     }
-    let status = Some(question::Status::Pending);
+    let status = Some(question::QuestionStatus::Pending);
     let query = QuestionQuery { status, limit: 100, ..QuestionQuery::default() };
     for view in engine.questions(&alice, query).await.unwrap().items {
         let close = Close::Answer("red".into());
@@ -226,7 +226,7 @@ fn outcome_in(traces: &Path) -> serde_json::Value {
 /// branches in branches, somebody who is halted meanwhile, pauses of all lengths, and what is drawn
 /// or told.
 fn medley() -> Scenario {
-    let effects = Effects::default();
+    let effects = SimulatedEffects::default();
     let (traces, traces_of_child) = (effects.clone(), effects.clone());
     let workflow = move |ctx: Ctx, (): ()| {
         let traces = traces.clone();
@@ -252,7 +252,7 @@ fn medley() -> Scenario {
                         }
                         2 => {
                             // Holds the session, and with it all other branches.
-                            ctx.ask("may", Ask::new(QuestionType::Approval, "May they go on?")).await?;
+                            ctx.ask("may", QuestionSpec::new(QuestionType::Approval, "May they go on?")).await?;
                             let slow = ctx.step("slow", move || {
                                 let traces = traces.clone();
                                 async move {

@@ -6,12 +6,15 @@ use std::{sync::Arc, time::Duration};
 use folkmoot_core::{
     AgentRole, DebatePhase, Digest, Domain, Role, RunId, Timeout,
     agent::Share,
-    debate::record::{Learned, Level, LogLine, Record, Remembered, Session, Status, Turn, Version, uuid},
+    debate::record::{
+        DebateRecord, DebateStatus, Learned, LogLevel, LogLine, Remembered, SessionRecord, TurnRecord, VersionRecord,
+        uuid,
+    },
     erase::Erasing,
 };
 use folkmoot_engine::{
-    Ctx, DebateQuery, Engine, Failure, GateRequest, LessonQuery, LineQuery, Retention, Settings, TokioHost, TurnQuery,
-    VersionQuery, Workflows,
+    Ctx, DebateQuery, Engine, EngineSettings, Failure, GateSpec, LessonQuery, LineQuery, Retention, TokioHost,
+    TurnQuery, VersionQuery, Workflows,
     sim::{self, Crash, Scenario},
 };
 use folkmoot_store::{AnyStore, Postgres};
@@ -22,8 +25,8 @@ use crate::moot::{agent, alice, empty_schema, principal};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-fn session(rounds: u32) -> Record {
-    Record::Session(Session {
+fn session(rounds: u32) -> DebateRecord {
+    DebateRecord::Session(SessionRecord {
         topic: "Which cache?".to_owned(),
         topology: "star".to_owned(),
         coordination_protocol: "adaptive".to_owned(),
@@ -35,8 +38,8 @@ fn session(rounds: u32) -> Record {
     })
 }
 
-fn turn(run: &RunId, round: u32, agent: u32, content: String) -> Record {
-    Record::Turn(Box::new(Turn {
+fn turn(run: &RunId, round: u32, agent: u32, content: String) -> DebateRecord {
+    DebateRecord::Turn(Box::new(TurnRecord {
         id: uuid(&[run.as_str(), "turn", &round.to_string(), &agent.to_string()]),
         round,
         phase: DebatePhase::Proposal,
@@ -54,8 +57,8 @@ fn turn(run: &RunId, round: u32, agent: u32, content: String) -> Record {
     }))
 }
 
-fn version(run: &RunId, number: u32) -> Record {
-    Record::Version(Box::new(Version {
+fn version(run: &RunId, number: u32) -> DebateRecord {
+    DebateRecord::Version(Box::new(VersionRecord {
         id: uuid(&[run.as_str(), "version", &number.to_string()]),
         turn_id: None,
         language: "rust".to_owned(),
@@ -68,13 +71,13 @@ fn version(run: &RunId, number: u32) -> Record {
     }))
 }
 
-fn line(expires_after: Option<Duration>) -> Record {
+fn line(expires_after: Option<Duration>) -> DebateRecord {
     let data = Value::Null;
-    Record::Line(LogLine { level: Level::Info, message: "a round is over".to_owned(), data, expires_after })
+    DebateRecord::Line(LogLine { level: LogLevel::Info, message: "a round is over".to_owned(), data, expires_after })
 }
 
-fn lesson(run: &RunId) -> Record {
-    Record::Lesson(Learned {
+fn lesson(run: &RunId) -> DebateRecord {
+    DebateRecord::Lesson(Learned {
         id: uuid(&[run.as_str(), "lesson"]),
         domain: Domain::Architecture,
         language: None,
@@ -105,7 +108,7 @@ async fn debate(ctx: Ctx, expires_after: Option<Duration>) -> Result<Vec<String>
         let records = vec![session(round), version(&run, round), line(expires_after)];
         ctx.keep(format!("over-{round}"), "debate.round", &json!({"round": round}), records).await?;
         if round == 1 {
-            ctx.gate("go", GateRequest::new("Another round?").timeout(Timeout::Never)).await?;
+            ctx.gate("go", GateSpec::new("Another round?").timeout(Timeout::Never)).await?;
         }
     }
     ctx.keep("learnt", "debate.learnt", &json!({}), vec![lesson(&run)]).await?;
@@ -132,11 +135,12 @@ fn lines_of(debate: &RunId) -> LineQuery {
 async fn retaining(house: &mut House, contents: Duration) {
     house.engine.close().await;
     let retention = Retention { contents: Some(contents), ..Retention::default() };
-    house.engine = start(&house.store, Settings { workflows: workflows(), retention, ..Settings::default() }).await;
+    house.engine =
+        start(&house.store, EngineSettings { workflows: workflows(), retention, ..EngineSettings::default() }).await;
 }
 
 /// Waits until the debate is there.
-async fn until(engine: &Engine, id: &RunId, status: Status) {
+async fn until(engine: &Engine, id: &RunId, status: DebateStatus) {
     for _ in 0..2000 {
         if engine.debate(&alice(), id).await.unwrap().status == status {
             return;
@@ -175,14 +179,14 @@ fn what_is_kept_is_kept_once_wherever_it_crashes() {
 async fn a_debate_goes_on_after_a_restart_and_has_lost_nothing() {
     let mut house = House::with(workflows()).await;
     let id = house.start("debate@1", &None::<Duration>).await;
-    until(&house.engine, &id, Status::Paused).await;
+    until(&house.engine, &id, DebateStatus::Paused).await;
     let before = house.engine.turns(&alice(), turns_of(&id)).await.unwrap();
     assert_eq!(before.len(), 3);
     house.restart(workflows()).await;
-    until(&house.engine, &id, Status::Paused).await;
+    until(&house.engine, &id, DebateStatus::Paused).await;
     assert_eq!(house.engine.turns(&alice(), turns_of(&id)).await.unwrap(), before);
     house.approve(&id).await;
-    until(&house.engine, &id, Status::Completed).await;
+    until(&house.engine, &id, DebateStatus::Completed).await;
     let turns = house.engine.turns(&alice(), turns_of(&id)).await.unwrap();
     assert_eq!((turns.len(), &turns[..3]), (6, &before[..]));
     let view = house.engine.debate(&alice(), &id).await.unwrap();
@@ -200,7 +204,7 @@ async fn a_replay_that_would_keep_something_else_stops() {
     }
     let mut house = House::with(workflows()).await;
     let id = house.start("debate@1", &None::<Duration>).await;
-    until(&house.engine, &id, Status::Paused).await;
+    until(&house.engine, &id, DebateStatus::Paused).await;
     house.restart(Workflows::new().with("debate@1", other)).await;
     house.approve(&id).await;
     let stopped = house.stopped(&id).await;
@@ -208,7 +212,7 @@ async fn a_replay_that_would_keep_something_else_stops() {
         stopped.starts_with("workflow_changed") && stopped.contains("step \"begun\" was given something else"),
         "{stopped}"
     );
-    assert_eq!(house.engine.debate(&alice(), &id).await.unwrap().status, Status::Paused);
+    assert_eq!(house.engine.debate(&alice(), &id).await.unwrap().status, DebateStatus::Paused);
 }
 
 #[tokio::test]
@@ -221,17 +225,17 @@ async fn what_cannot_be_kept_is_a_failure_that_the_workflow_is_told_each_time() 
         let list = vec![turn(&run, 1, 1, "fine".to_owned())];
         said.push(ctx.keep("list", "debate.turn", &json!([]), list.clone()).await.unwrap_err().to_string());
         said.push(ctx.keep("ours", "gate.decided", &json!({}), list).await.unwrap_err().to_string());
-        ctx.gate("go", GateRequest::new("Go on?")).await?;
+        ctx.gate("go", GateSpec::new("Go on?")).await?;
         Ok(said)
     }
     let clumsy = || Workflows::new().with("debate@1", clumsy);
     let mut house = House::with(clumsy()).await;
     let id = house.start("debate@1", &()).await;
-    until(&house.engine, &id, Status::Paused).await;
+    until(&house.engine, &id, DebateStatus::Paused).await;
     assert_eq!(house.engine.turns(&alice(), turns_of(&id)).await.unwrap(), [], "all of it or nothing");
     house.restart(clumsy()).await;
     house.approve(&id).await;
-    until(&house.engine, &id, Status::Completed).await;
+    until(&house.engine, &id, DebateStatus::Completed).await;
     let said: Vec<String> = serde_json::from_value(house.outcome(&id).await.unwrap()).unwrap();
     for (said, about) in said.iter().zip(["content", "payload", "gate.decided"]) {
         assert!(said.contains(about), "{said}");
@@ -243,9 +247,9 @@ async fn what_cannot_be_kept_is_a_failure_that_the_workflow_is_told_each_time() 
 async fn an_agent_sees_its_own_debates_and_everybody_else_sees_all() {
     let house = House::with(workflows()).await;
     let id = house.start("debate@1", &None::<Duration>).await;
-    until(&house.engine, &id, Status::Paused).await;
+    until(&house.engine, &id, DebateStatus::Paused).await;
     house.approve(&id).await;
-    until(&house.engine, &id, Status::Completed).await;
+    until(&house.engine, &id, DebateStatus::Completed).await;
     let elf = principal("elf", Role::Agent);
     let all = || DebateQuery { limit: 10, ..DebateQuery::default() };
     let lessons = || LessonQuery { limit: 10, ..LessonQuery::default() };
@@ -280,7 +284,7 @@ async fn an_agent_sees_its_own_debates_and_everybody_else_sees_all() {
 async fn a_debate_is_shown_what_earlier_ones_learnt_and_always_the_same() {
     async fn pupil(ctx: Ctx, (): ()) -> Result<(Vec<Remembered>, Vec<Remembered>), Failure> {
         let before = ctx.lessons("before", None, false, 5).await?;
-        ctx.gate("go", GateRequest::new("Go on?")).await?;
+        ctx.gate("go", GateSpec::new("Go on?")).await?;
         Ok((before, ctx.lessons("after", Some(Domain::Architecture), false, 5).await?))
     }
     let both = || workflows().with("pupil@1", pupil);
@@ -288,9 +292,9 @@ async fn a_debate_is_shown_what_earlier_ones_learnt_and_always_the_same() {
     let pupil = house.start("pupil@1", &()).await;
     let elves = house.engine.start_workflow(principal("elf", Role::Agent), "pupil@1", &()).await.unwrap().start.id;
     let teacher = house.start("debate@1", &None::<Duration>).await;
-    until(&house.engine, &teacher, Status::Paused).await;
+    until(&house.engine, &teacher, DebateStatus::Paused).await;
     house.approve(&teacher).await;
-    until(&house.engine, &teacher, Status::Completed).await;
+    until(&house.engine, &teacher, DebateStatus::Completed).await;
     house.restart(both()).await;
     let mut learnt = Vec::new();
     for id in [&pupil, &elves] {
@@ -311,7 +315,7 @@ async fn a_debate_is_shown_what_earlier_ones_learnt_and_always_the_same() {
 async fn texts_go_when_they_are_old_and_no_live_debate_loses_any() {
     let mut house = House::with(workflows()).await;
     let id = house.start("debate@1", &None::<Duration>).await;
-    until(&house.engine, &id, Status::Paused).await;
+    until(&house.engine, &id, DebateStatus::Paused).await;
     let said = Digest::of(b"agent 1 in round 1");
     let erase = || Erasing { digests: vec![said], reason: "a key".to_owned() };
     let root = principal("root", Role::Admin);
@@ -321,7 +325,7 @@ async fn texts_go_when_they_are_old_and_no_live_debate_loses_any() {
     house.clock.advance(DAY * 40);
     assert_eq!(house.engine.retire().await, Ok(0), "it waits, and is not over");
     house.approve(&id).await;
-    until(&house.engine, &id, Status::Completed).await;
+    until(&house.engine, &id, DebateStatus::Completed).await;
     let erased = house.engine.erase(root.into(), erase()).await.unwrap();
     assert_eq!(erased.digests, [said]);
     let turns = house.engine.turns(&alice(), turns_of(&id)).await.unwrap();
@@ -345,7 +349,7 @@ async fn a_line_is_forgotten_when_its_time_is_over() {
     let passing = house.start("debate@1", &Some(DAY)).await;
     let lasting = house.start("debate@1", &None::<Duration>).await;
     for id in [&passing, &lasting] {
-        until(&house.engine, id, Status::Paused).await;
+        until(&house.engine, id, DebateStatus::Paused).await;
         assert_eq!(house.engine.debate_log(&alice(), lines_of(id)).await.unwrap().len(), 1);
     }
     house.clock.advance(DAY * 2);
@@ -365,12 +369,12 @@ async fn a_line_is_forgotten_when_its_time_is_over() {
 async fn on_postgresql_a_debate_is_kept_too_and_a_forged_row_is_found() {
     let Some(url) = empty_schema().await else { return };
     let store = AnyStore::Postgres(Postgres::open(&url, None).await.unwrap());
-    let settings = Settings { workflows: workflows(), ..Settings::default() };
+    let settings = EngineSettings { workflows: workflows(), ..EngineSettings::default() };
     let engine = Engine::start(store, settings, Arc::new(TokioHost)).await.unwrap();
     let id = engine.start_workflow(agent(), "debate@1", &Some(DAY)).await.unwrap().start.id;
-    until(&engine, &id, Status::Paused).await;
+    until(&engine, &id, DebateStatus::Paused).await;
     approve(&engine, &id).await;
-    until(&engine, &id, Status::Completed).await;
+    until(&engine, &id, DebateStatus::Completed).await;
     assert_eq!(engine.turns(&alice(), turns_of(&id)).await.unwrap().len(), 6);
     assert_eq!(engine.verify(&alice()).await.unwrap().problems, []);
     let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();

@@ -7,17 +7,17 @@ use folkmoot_core::{
     erase::Erasing,
     gate::{Choice, Verdict},
 };
-use folkmoot_engine::{Ctx, Failure, GateRequest, Retention, Settings, Workflows};
+use folkmoot_engine::{Ctx, EngineSettings, Failure, GateSpec, Retention, Workflows};
 
 use super::{House, start};
 use crate::moot::{alice, principal};
 
 /// Has a text edited, has a child double a number, and waits for somebody to say that it is done.
 async fn parent(ctx: Ctx, n: u32) -> Result<(Option<String>, u32), Failure> {
-    let draft = GateRequest::new("The draft").allow([Choice::Approve, Choice::Reject, Choice::Adjust]);
+    let draft = GateSpec::new("The draft").allow([Choice::Approve, Choice::Reject, Choice::Adjust]);
     let text = ctx.gate("text", draft).await?.edited;
     let doubled = ctx.child("child", "double@1", &n).await?;
-    ctx.gate("last", GateRequest::new("Done?").timeout(Timeout::Never)).await?;
+    ctx.gate("last", GateSpec::new("Done?").timeout(Timeout::Never)).await?;
     Ok((text, doubled))
 }
 
@@ -47,7 +47,8 @@ async fn neither_an_admin_nor_age_erases_what_a_run_that_is_not_over_is_replayed
     house.engine.close().await;
     let day = Duration::from_secs(24 * 3600);
     let retention = Retention { contents: Some(day * 30), ..Retention::default() };
-    house.engine = start(&house.store, Settings { workflows: workflows(), retention, ..Settings::default() }).await;
+    house.engine =
+        start(&house.store, EngineSettings { workflows: workflows(), retention, ..EngineSettings::default() }).await;
     for text in ["the better text", "42000"] {
         let erasing = Erasing { digests: vec![Digest::of(text.as_bytes())], reason: "a key".to_owned() };
         let refused = house.engine.erase(principal("root", Role::Admin).into(), erasing).await.unwrap_err();

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_engine::{Ctx, Failure, Settings, Work, Workflows};
+use folkmoot_engine::{Ctx, EngineSettings, Failure, WorkerSettings, Workflows};
 use folkmoot_store::{ManualClock, Sqlite};
 use futures_util::future::join_all;
 
@@ -42,8 +42,8 @@ async fn a_node_works_on_a_bounded_number_of_runs_and_steps_and_all_end() {
     let workflows = Workflows::new().with("wide@1", workflow);
     let clock = Arc::new(ManualClock::at(folkmoot_core::Timestamp::from_micros(1_800_000_000_000_000)));
     let store = Sqlite::in_memory(clock.clone()).unwrap();
-    let work = Work { runs_at_once: 4, steps_at_once: 3, ..Work::default() };
-    let engine = start(&store, Settings { workflows, work, ..Settings::default() }).await;
+    let work = WorkerSettings { runs_at_once: 4, steps_at_once: 3, ..WorkerSettings::default() };
+    let engine = start(&store, EngineSettings { workflows, work, ..EngineSettings::default() }).await;
     let house = House { engine, store, clock };
     let ids = join_all((0..40).map(|_| house.start("wide@1", &()))).await;
     let watched = house.engine.clone();
@@ -66,7 +66,7 @@ async fn a_node_works_on_a_bounded_number_of_runs_and_steps_and_all_end() {
 #[tokio::test]
 async fn runs_that_wait_keep_nobody_from_working() {
     async fn gated(ctx: Ctx, (): ()) -> Result<(), Failure> {
-        ctx.gate("go", folkmoot_engine::GateRequest::new("Go on?")).await.map(drop)
+        ctx.gate("go", folkmoot_engine::GateSpec::new("Go on?")).await.map(drop)
     }
     async fn quick(ctx: Ctx, (): ()) -> Result<u32, Failure> {
         ctx.step("work", || async { Ok(1) }).await
@@ -74,8 +74,8 @@ async fn runs_that_wait_keep_nobody_from_working() {
     let workflows = Workflows::new().with("gated@1", gated).with("quick@1", quick);
     let clock = Arc::new(ManualClock::at(folkmoot_core::Timestamp::from_micros(1_800_000_000_000_000)));
     let store = Sqlite::in_memory(clock.clone()).unwrap();
-    let work = Work { runs_at_once: 1, steps_at_once: 1, ..Work::default() };
-    let engine = start(&store, Settings { workflows, work, ..Settings::default() }).await;
+    let work = WorkerSettings { runs_at_once: 1, steps_at_once: 1, ..WorkerSettings::default() };
+    let engine = start(&store, EngineSettings { workflows, work, ..EngineSettings::default() }).await;
     let house = House { engine, store, clock };
     for _ in 0..10 {
         house.start("gated@1", &()).await;

@@ -5,9 +5,9 @@ use std::{collections::BTreeSet, time::Duration};
 use folkmoot_core::{
     Action, Actor, Command, Role, RunId,
     gate::{Choice, Verdict},
-    run::{Limits, Starting, Status},
+    run::{RunLimits, RunStatus, Starting},
 };
-use folkmoot_engine::{Ctx, Engine, GateQuery, Settings, TokioHost, Workflows};
+use folkmoot_engine::{Ctx, Engine, EngineSettings, GateQuery, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, RunQuery, Store};
 use futures_util::future::join_all;
 
@@ -54,7 +54,7 @@ async fn a_node_killed_in_the_middle_of_two_hundred_runs_loses_and_doubles_nothi
     let store = AnyStore::Postgres(Postgres::open(&database, None).await.unwrap());
     let ids = start(&store, 0, RUNS).await;
     // A node without workflows: it decides, and executes nothing.
-    let engine = Engine::start(store, Settings::default(), std::sync::Arc::new(TokioHost)).await.unwrap();
+    let engine = Engine::start(store, EngineSettings::default(), std::sync::Arc::new(TokioHost)).await.unwrap();
     let mut doomed = Node::start(&database, &traces.0, "many", None);
     let _other = Node::start(&database, &traces.0, "many", None);
     let by_doomed = |traces: &Traces, id: u32| traces.read().values().flatten().filter(|by| **by == id).count();
@@ -90,7 +90,7 @@ pub async fn start(store: &AnyStore, from: usize, to: usize) -> Vec<RunId> {
             title: String::new(),
             session_id: None,
             input: None,
-            limits: Limits::default(),
+            limits: RunLimits::default(),
         };
         let by = Actor::Principal(principal("bot", Role::Agent));
         let action = Action::StartRun(Box::new(starting));
@@ -121,7 +121,7 @@ pub async fn all_end(engine: &Engine, traces: &Traces, runs: usize) -> usize {
     let ended = tokio::time::timeout(Duration::from_secs(60), async {
         loop {
             asked += decide(engine, traces).await;
-            let query = RunQuery { status: Some(Status::Completed), limit: 1000, ..RunQuery::default() };
+            let query = RunQuery { status: Some(RunStatus::Completed), limit: 1000, ..RunQuery::default() };
             if engine.runs(&alice(), query).await.unwrap().items.len() == runs {
                 return;
             }
@@ -141,7 +141,7 @@ pub async fn all_end(engine: &Engine, traces: &Traces, runs: usize) -> usize {
 
 /// Says of every step of unknown fate whether it was done, and returns how many there were.
 pub async fn decide(engine: &Engine, traces: &Traces) -> usize {
-    let query = GateQuery { status: Some(folkmoot_core::Status::Pending), limit: 1000, ..GateQuery::default() };
+    let query = GateQuery { status: Some(folkmoot_core::GateStatus::Pending), limit: 1000, ..GateQuery::default() };
     let gates = engine.gates(&alice(), query).await.unwrap().items;
     for view in &gates {
         let gate = &view.gate;

@@ -7,9 +7,9 @@ use std::{
 
 use folkmoot_core::{
     Action, Actor, Command, Name, Outcome, Run, RunId, Timestamp,
-    run::{Claiming, Limits, Starting, State},
+    run::{Claiming, RunLimits, RunState, Starting},
 };
-use folkmoot_engine::{Ctx, Engine, Failure, GateRequest, Settings, TokioHost, Work, Workflows};
+use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, GateSpec, TokioHost, WorkerSettings, Workflows};
 use folkmoot_store::{AnyStore, ManualClock, Sqlite, Store, Witness};
 use tokio::sync::watch;
 
@@ -56,11 +56,11 @@ async fn a_node_that_always_has_something_to_do_takes_what_a_dead_one_had() {
     let workflows = Workflows::new().with("blocks@1", blocks).with("quick@1", quick);
     let clock = Arc::new(ManualClock::at(Timestamp::from_micros(1_800_000_000_000_000)));
     let store = Sqlite::in_memory(clock.clone()).unwrap();
-    let work = Work { runs_at_once: 1, ..Work::default() };
-    let engine = start(&store, Settings { workflows, work, ..Settings::default() }).await;
+    let work = WorkerSettings { runs_at_once: 1, ..WorkerSettings::default() };
+    let engine = start(&store, EngineSettings { workflows, work, ..EngineSettings::default() }).await;
     let house = House { engine, store, clock };
     let blocked = house.start("blocks@1", &()).await;
-    house.until(&blocked, |run| matches!(run.state, State::Running { .. })).await;
+    house.until(&blocked, |run| matches!(run.state, RunState::Running { .. })).await;
     // Another node takes a run, and is never heard of again.
     let (dead, id): (Name, RunId) = ("dead".parse().unwrap(), "orphan".parse().unwrap());
     let starting = Starting {
@@ -69,7 +69,7 @@ async fn a_node_that_always_has_something_to_do_takes_what_a_dead_one_had() {
         title: String::new(),
         session_id: None,
         input: None,
-        limits: Limits::default(),
+        limits: RunLimits::default(),
     };
     execute(&house.store, Actor::Principal(agent()), Action::StartRun(Box::new(starting))).await;
     let beat = Action::Heartbeat { node: dead.clone(), span: Duration::from_secs(5), alone: false };
@@ -104,7 +104,7 @@ async fn a_run_that_stopped_ends_with_the_one_that_started_it() {
     async fn stops(ctx: Ctx, (): ()) -> Result<(), Failure> {
         let both = ctx.join("both", [true, false], |ctx, gate| async move {
             if gate {
-                return ctx.gate("go", GateRequest::new("Go on?")).await.map(drop);
+                return ctx.gate("go", GateSpec::new("Go on?")).await.map(drop);
             }
             ctx.sleep("long", Duration::from_secs(60)).await?;
             panic!("a bug of the workflow")
@@ -168,7 +168,7 @@ async fn a_run_that_was_just_claimed_ends_with_the_one_that_started_it() {
     let (tell, go_on) = mpsc::channel();
     let late = Arc::new(Late { claimed: watch::Sender::new(false), go_on: Mutex::new(go_on) });
     let workflows = Workflows::new().with("parent@1", parent).with("child@1", child);
-    let settings = Settings { workflows, ..Settings::default() };
+    let settings = EngineSettings { workflows, ..EngineSettings::default() };
     let witnessed = AnyStore::Sqlite(store.again().unwrap().witnessed(late.clone()));
     let engine = Engine::start(witnessed, settings, Arc::new(TokioHost)).await.unwrap();
     let house = House { engine, store, clock };
@@ -179,7 +179,7 @@ async fn a_run_that_was_just_claimed_ends_with_the_one_that_started_it() {
         title: String::new(),
         session_id: None,
         input: Some("\"child@1\"".to_owned()),
-        limits: Limits::default(),
+        limits: RunLimits::default(),
     };
     house.engine.start_run(agent().into(), starting).await.unwrap();
     late.claimed.subscribe().wait_for(|claimed| *claimed).await.unwrap();

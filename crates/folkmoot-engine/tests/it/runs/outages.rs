@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::run::State;
+use folkmoot_core::run::RunState;
 use folkmoot_engine::{Ctx, Failure, Hindrance, Workflows};
 
 use super::{House, refusal};
@@ -51,7 +51,7 @@ async fn a_run_whose_provider_is_away_parks_and_goes_on_by_itself() {
     assert_eq!((house.engine.active_runs(), house.engine.steps_in_flight().len()), (0, 0), "it holds no task");
     let active = run.active(house.engine.now());
     house.clock.advance(Duration::from_secs(5));
-    let run = house.until(&id, |run| run.epoch == 2 && matches!(run.state, State::Parked(_))).await;
+    let run = house.until(&id, |run| run.epoch == 2 && matches!(run.state, RunState::Parked(_))).await;
     assert_eq!(run.outages()[0].retry_at.since(house.engine.now()), Duration::from_secs(10), "twice as long");
     assert_eq!(run.active(house.engine.now()), active, "its clock stands still");
     house.clock.advance(Duration::from_secs(10));
@@ -139,7 +139,7 @@ async fn what_failed_for_good_can_be_done_again_each_time_that_the_run_is_resume
         assert_eq!(house.stopped(&id).await, "no_luck: try again");
         house.clock.advance(Duration::from_secs(1));
         house.engine.resume_run(alice().into(), id.clone()).await.unwrap();
-        house.until(&id, |run| run.state != State::Pending && !matches!(run.state, State::Running { .. })).await;
+        house.until(&id, |run| run.state != RunState::Pending && !matches!(run.state, RunState::Running { .. })).await;
     }
     assert_eq!(house.outcome(&id).await.unwrap(), 3);
 }

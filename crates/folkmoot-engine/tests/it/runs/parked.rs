@@ -9,7 +9,7 @@ use std::{
 };
 
 use folkmoot_core::gate::{Choice, Next, OnTimeout, Verdict};
-use folkmoot_engine::{Ctx, GateRequest, Workflows};
+use folkmoot_engine::{Ctx, GateSpec, Workflows};
 use futures_util::future::join_all;
 
 use super::House;
@@ -24,7 +24,7 @@ async fn parked_runs_hold_nothing_and_each_is_woken_once() {
     let workflow = move |ctx: Ctx, n: u32| {
         counted.fetch_add(1, Ordering::SeqCst);
         async move {
-            let decided = ctx.gate("go", GateRequest::new(format!("Go on with {n}?"))).await?;
+            let decided = ctx.gate("go", GateSpec::new(format!("Go on with {n}?"))).await?;
             Ok((n, decided.may_proceed()))
         }
     };
@@ -57,7 +57,7 @@ async fn a_decision_that_comes_while_another_branch_works_is_not_slept_through()
     let workflow = |ctx: Ctx, (): ()| async move {
         let done = ctx.join("both", [true, false], |ctx, waits| async move {
             if waits {
-                let decided = ctx.gate("go", GateRequest::new("Go on?")).await?;
+                let decided = ctx.gate("go", GateSpec::new("Go on?")).await?;
                 return Ok(decided.may_proceed());
             }
             let work = ctx.step("work", || async {
@@ -78,7 +78,7 @@ async fn a_decision_that_comes_while_another_branch_works_is_not_slept_through()
 #[tokio::test]
 async fn a_timeout_that_means_retry_opens_three_more_gates() {
     let workflow = |ctx: Ctx, (): ()| async move {
-        let request = GateRequest::new("Go on?").timeout(Duration::from_secs(60)).on_timeout(OnTimeout::Retry);
+        let request = GateSpec::new("Go on?").timeout(Duration::from_secs(60)).on_timeout(OnTimeout::Retry);
         Ok(ctx.gate("go", request).await?.decision.outcome == Next::Retry)
     };
     let house = House::with(Workflows::new().with("gated@1", workflow)).await;

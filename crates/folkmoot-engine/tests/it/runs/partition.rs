@@ -7,7 +7,7 @@ use std::{
 };
 
 use folkmoot_core::run::RunEvent;
-use folkmoot_engine::{Ctx, Engine, Settings, TokioHost, Work, Workflows};
+use folkmoot_engine::{Ctx, Engine, EngineSettings, TokioHost, WorkerSettings, Workflows};
 use folkmoot_store::{AnyStore, Postgres};
 use tokio::{
     net::{UnixListener, UnixStream},
@@ -69,8 +69,10 @@ fn slow(name: &'static str, gate: &watch::Sender<bool>, done: &Arc<Mutex<Vec<&'s
 
 async fn node(database: &str, workflows: Workflows) -> Engine {
     let store = AnyStore::Postgres(Postgres::open(database, None).await.unwrap());
-    let work = Work { lease: Duration::from_millis(900), ..Work::default() };
-    Engine::start(store, Settings { workflows, work, ..Settings::default() }, Arc::new(TokioHost)).await.unwrap()
+    let work = WorkerSettings { lease: Duration::from_millis(900), ..WorkerSettings::default() };
+    Engine::start(store, EngineSettings { workflows, work, ..EngineSettings::default() }, Arc::new(TokioHost))
+        .await
+        .unwrap()
 }
 
 async fn until(what: &str, is: impl AsyncFn() -> bool) {

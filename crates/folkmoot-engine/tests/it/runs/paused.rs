@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_engine::{Ctx, Engine, Host, Settings, Task, TokioHost, Workflows};
+use folkmoot_engine::{Ctx, Engine, EngineSettings, Host, HostTask, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, JournalQuery, ManualClock, Postgres};
 
 use super::{
@@ -59,7 +59,7 @@ async fn a_node_that_stood_still_does_nothing_twice() {
     let stop = number("FOLKMOOT_STOP_SECONDS").map_or(LEASE, Duration::from_secs);
     let rounds = number("FOLKMOOT_STOPS").unwrap_or(1) as usize;
     let store = AnyStore::Postgres(Postgres::open(&database, None).await.unwrap());
-    let engine = Engine::start(store, Settings::default(), Arc::new(TokioHost)).await.unwrap();
+    let engine = Engine::start(store, EngineSettings::default(), Arc::new(TokioHost)).await.unwrap();
     let other_store = AnyStore::Postgres(Postgres::open(&database, None).await.unwrap());
     let mut asked = 0;
     let (one, other) =
@@ -103,7 +103,7 @@ struct Suspended {
 struct Laptop(Arc<Suspended>);
 
 impl Host for Laptop {
-    fn spawn(&self, task: Task) {
+    fn spawn(&self, task: HostTask) {
         if self.0.next.swap(false, Ordering::SeqCst) {
             self.0.clock.get().unwrap().advance(Duration::from_secs(60));
         }
@@ -139,7 +139,7 @@ async fn a_node_that_stands_still_between_the_intent_and_the_effect_writes_the_i
     let mut house = House::with(Workflows::new()).await;
     house.engine.close().await;
     suspended.clock.set(house.clock.clone()).unwrap();
-    let settings = Settings { workflows: Workflows::new().with("pays@1", workflow), ..Settings::default() };
+    let settings = EngineSettings { workflows: Workflows::new().with("pays@1", workflow), ..EngineSettings::default() };
     let store = AnyStore::Sqlite(house.store.again().unwrap());
     house.engine = Engine::start(store, settings, Arc::new(Laptop(suspended))).await.unwrap();
     let id = house.start("pays@1", &()).await;

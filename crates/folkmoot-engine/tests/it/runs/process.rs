@@ -15,7 +15,7 @@ use std::{
 };
 
 use folkmoot_core::{Action, Command};
-use folkmoot_engine::{Engine, Failure, Settings, TokioHost, Work, Workflows};
+use folkmoot_engine::{Engine, EngineSettings, Failure, TokioHost, WorkerSettings, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock, Witness};
 
 /// Where the node finds its database, and where it leaves its traces.
@@ -182,8 +182,9 @@ async fn serve(database: &str, workflows: Workflows, crash: Option<Crash>) {
         }
     };
     // Few at once, so that two nodes share what there is.
-    let work = Work { lease: LEASE, runs_at_once: 20, ..Work::default() };
-    let engine = Engine::start(store, Settings { workflows, work, ..Settings::default() }, Arc::new(TokioHost));
+    let work = WorkerSettings { lease: LEASE, runs_at_once: 20, ..WorkerSettings::default() };
+    let engine =
+        Engine::start(store, EngineSettings { workflows, work, ..EngineSettings::default() }, Arc::new(TokioHost));
     let engine = engine.await.unwrap();
     match database.starts_with("host=") {
         true => std::future::pending().await,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use folkmoot_core::Role;
-use folkmoot_engine::{Ctx, Failure, GateRequest, Workflows, key};
+use folkmoot_engine::{Ctx, Failure, GateSpec, Workflows, key};
 
 use super::House;
 use crate::moot::{alice, principal};
@@ -17,7 +17,7 @@ use crate::moot::{alice, principal};
 async fn values(ctx: Ctx, (): ()) -> Result<(String, u64), Failure> {
     let (now, chance) = (ctx.now("now").await?, ctx.random("chance").await?);
     ctx.emit("told", "sample.told", &serde_json::json!({ "chance": chance })).await?;
-    ctx.gate("go", GateRequest::new("Go on?")).await?;
+    ctx.gate("go", GateSpec::new("Go on?")).await?;
     Ok((now.to_string(), chance))
 }
 
@@ -84,7 +84,7 @@ async fn a_recorded_step_is_never_executed_again() {
                     .await?;
             }
             for n in 0..3 {
-                ctx.gate(key!("gate", n), GateRequest::new("Go on?")).await?;
+                ctx.gate(key!("gate", n), GateSpec::new("Go on?")).await?;
             }
             Ok(sum)
         }
@@ -122,7 +122,7 @@ async fn a_long_error_is_the_same_in_every_pass() {
     async fn tells(ctx: Ctx, (): ()) -> Result<usize, Failure> {
         let fails = || async { Err::<(), _>(Failure::new("compile", "x".repeat(40_000))) };
         let Err(failure) = ctx.step("compile", fails).await else { unreachable!("it fails") };
-        ctx.gate("go", GateRequest::new(format!("Go on in spite of {failure}?"))).await?;
+        ctx.gate("go", GateSpec::new(format!("Go on in spite of {failure}?"))).await?;
         Ok(failure.message.len())
     }
     let mut house = House::with(Workflows::new().with("tells@1", tells)).await;
@@ -146,7 +146,7 @@ async fn what_was_refused_once_is_refused_in_every_pass() {
             };
             let effect = ctx.step("effect", huge).once().await.unwrap_err();
             let told = ctx.emit("lie", "gate.decided", &"approved").await.unwrap_err();
-            ctx.gate("go", GateRequest::new("Go on?")).await?;
+            ctx.gate("go", GateSpec::new("Go on?")).await?;
             Ok([effect.code, told.code])
         }
     };
@@ -167,7 +167,7 @@ async fn a_map_is_the_same_input_in_whichever_order_it_is_written() {
         let one: u32 = ctx.step("one", || async { Ok(1) }).input(&map).await?;
         ctx.emit("told", "sample.told", &map).await?;
         let two: u32 = ctx.child("child", "child@1", &map).await?;
-        ctx.gate("go", GateRequest::new("Go on?")).await?;
+        ctx.gate("go", GateSpec::new("Go on?")).await?;
         Ok(one + two)
     }
     async fn child(_: Ctx, map: std::collections::HashMap<u32, u32>) -> Result<usize, Failure> {

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::run::{Limits, Status};
+use folkmoot_core::run::{RunLimits, RunStatus};
 use folkmoot_engine::{Ctx, Failure, Workflows};
 
 use super::House;
@@ -69,7 +69,7 @@ async fn a_workflow_that_only_joins_yields_or_wakes_itself_is_stopped_as_a_defec
 #[tokio::test]
 async fn calls_that_answer_at_once_are_bounded_by_the_runs_limits() {
     let house = House::with(Workflows::new().with("time@1", asks_the_time)).await;
-    let id = house.start_limited("time@1", Limits { steps_max: 200, ..Limits::default() }).await;
+    let id = house.start_limited("time@1", RunLimits { steps_max: 200, ..RunLimits::default() }).await;
     let failed = house.outcome(&id).await.unwrap_err();
     assert!(failed.starts_with("failed limit_exceeded"), "{failed}");
 }
@@ -109,13 +109,13 @@ async fn cancel_stops_a_workflow_that_loops_over_calls_within_one_poll() {
     let house = House::with(spins(true, &end.0)).await;
     let ids = [house.start("spins@1", &()).await, house.start("spins@1", &()).await];
     for id in &ids {
-        house.until(id, |run| run.status() == Status::Running).await;
+        house.until(id, |run| run.status() == RunStatus::Running).await;
     }
     for id in ids {
         house.engine.cancel_run(alice().into(), id.clone(), "enough".to_owned()).await.unwrap();
     }
     let id = house.start("spins@1", &()).await;
-    house.until(&id, |run| run.status() == Status::Running && house.engine.active_runs() == 1).await;
+    house.until(&id, |run| run.status() == RunStatus::Running && house.engine.active_runs() == 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -124,10 +124,10 @@ async fn whoever_does_not_let_go_of_a_thread_holds_up_nobody_and_is_ended_at_its
     let workflows = spins(false, &end.0)
         .with("other@1", |ctx: Ctx, (): ()| async move { ctx.step("work", || async { Ok(7) }).await });
     let house = House::with(workflows).await;
-    let limits = Limits { active_ms_max: 60_000, ..Limits::default() };
+    let limits = RunLimits { active_ms_max: 60_000, ..RunLimits::default() };
     let spinning = [house.start_limited("spins@1", limits).await, house.start_limited("spins@1", limits).await];
     for id in &spinning {
-        house.until(id, |run| run.status() == Status::Running).await;
+        house.until(id, |run| run.status() == RunStatus::Running).await;
     }
     // Two threads are taken for good, and there are two: others work all the same.
     let other = house.start("other@1", &()).await;
@@ -144,7 +144,7 @@ async fn a_poll_that_takes_ten_seconds_is_a_defect() {
     let end = Ends(Arc::default());
     let house = House::with(spins(false, &end.0)).await;
     let id = house.start("spins@1", &()).await;
-    house.until(&id, |run| run.status() == Status::Running).await;
+    house.until(&id, |run| run.status() == RunStatus::Running).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     house.clock.advance(Duration::from_secs(11));
     let stopped = house.stopped(&id).await;

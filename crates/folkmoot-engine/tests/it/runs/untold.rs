@@ -13,7 +13,7 @@ use folkmoot_core::{
     gate::{Choice, Verdict},
     journal::Write,
 };
-use folkmoot_engine::{Ctx, Engine, Failure, Retry, Settings, TokioHost, Workflows};
+use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, Retry, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, JournalQuery, ManualClock, Sqlite, Witness};
 
 use super::House;
@@ -45,7 +45,7 @@ async fn house(workflows: Workflows, which: fn(&Action) -> bool) -> House {
     let store = Sqlite::in_memory(clock.clone()).unwrap();
     let untold = Arc::new(Untold { which, told: AtomicBool::new(false) });
     let witnessed = AnyStore::Sqlite(store.again().unwrap().witnessed(untold));
-    let settings = Settings { workflows, ..Settings::default() };
+    let settings = EngineSettings { workflows, ..EngineSettings::default() };
     let engine = Engine::start(witnessed, settings, Arc::new(TokioHost)).await.unwrap();
     House { engine, store, clock }
 }

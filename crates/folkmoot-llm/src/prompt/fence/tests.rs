@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::{Rendering, data, fence, mark};
-use crate::prompt::{Context, Prompts};
+use crate::prompt::{PromptContext, Prompts};
 
 /// The label, and what is inside, of each fence of a rendering: read as the rules tell a model to
 /// read it.
@@ -20,8 +20,8 @@ fn read(rendered: &str) -> Vec<(String, String)> {
 }
 
 fn turn(topic: &str, answers: &[String]) -> String {
-    let item = |text: &String| Context::new().data("text", text.as_str());
-    let context = Context::new()
+    let item = |text: &String| PromptContext::new().data("text", text.as_str());
+    let context = PromptContext::new()
         .word("part", "critique")
         .data("topic", topic)
         .list("answers", answers.iter().map(item).collect())

@@ -4,7 +4,7 @@ use folkmoot_core::{AgentRole, Domain};
 use tempfile::TempDir;
 
 use super::FILE_BYTES_MAX;
-use crate::prompt::{Context, PromptError, Prompts};
+use crate::prompt::{PromptContext, PromptError, Prompts};
 
 fn folder(files: &[(&str, &[u8])]) -> TempDir {
     let folder = TempDir::new().unwrap();
@@ -25,9 +25,9 @@ fn a_file_of_the_same_name_replaces_a_prompt_and_the_others_stay() {
     let folder =
         folder(&[("roles/critic.md", b"Find one fault.\n"), (".git/config", b"x"), ("roles/.critic.md.swp", b"x")]);
     let (ours, theirs) = (Prompts::embedded(), Prompts::with_overrides(folder.path()).unwrap());
-    assert_eq!(theirs.render("roles/critic.md", &Context::new()).unwrap(), "Find one fault.");
+    assert_eq!(theirs.render("roles/critic.md", &PromptContext::new()).unwrap(), "Find one fault.");
     for name in ["roles/judge.md", "parts/rules.md"] {
-        assert_eq!(theirs.render(name, &Context::new()), ours.render(name, &Context::new()));
+        assert_eq!(theirs.render(name, &PromptContext::new()), ours.render(name, &PromptContext::new()));
     }
     let system = theirs.system(AgentRole::Critic, Domain::General).unwrap();
     assert!(system.starts_with("Find one fault.\n\nRules for every answer:"), "{system}");
@@ -38,7 +38,7 @@ fn what_changes_in_the_folder_later_has_no_effect() {
     let folder = folder(&[("roles/critic.md", b"Find one fault.\n")]);
     let prompts = Prompts::with_overrides(folder.path()).unwrap();
     fs::write(folder.path().join("roles/critic.md"), "{{ broken").unwrap();
-    assert_eq!(prompts.render("roles/critic.md", &Context::new()).unwrap(), "Find one fault.");
+    assert_eq!(prompts.render("roles/critic.md", &PromptContext::new()).unwrap(), "Find one fault.");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_link_out_of_the_folder_is_refused_and_one_within_it_is_followed() {
     let link = |to: &Path, name: &str| std::os::unix::fs::symlink(to, folder.path().join(name)).unwrap();
     link(&folder.path().join("roles/judge.md"), "roles/critic.md");
     let prompts = Prompts::with_overrides(folder.path()).unwrap();
-    assert_eq!(prompts.render("roles/critic.md", &Context::new()).unwrap(), "Judge.");
+    assert_eq!(prompts.render("roles/critic.md", &PromptContext::new()).unwrap(), "Judge.");
     link(&outside.path().join("secret"), "roles/teacher.md");
     assert!(refusal(folder.path()).contains("leads out of the folder of prompts"));
     fs::remove_file(folder.path().join("roles/teacher.md")).unwrap();

@@ -5,10 +5,10 @@ use super::*;
 /// What comes of `pieces`, one after another: the messages, and how it ended.
 fn read(framing: Framing, bytes_max: usize, pieces: &[&[u8]]) -> (Vec<String>, Option<FailureKind>) {
     let mut messages = Vec::new();
-    let mut keep = |frame: Frame<'_>| {
+    let mut keep = |frame: StreamFrame<'_>| {
         messages.push(match frame {
-            Frame::Event(text) => text.to_owned(),
-            Frame::Whole(text) => format!("whole {text}"),
+            StreamFrame::Event(text) => text.to_owned(),
+            StreamFrame::Whole(text) => format!("whole {text}"),
         });
         Ok(())
     };

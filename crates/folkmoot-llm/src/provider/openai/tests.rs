@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn only_openais_own_server_is_told_of_completion_tokens() {
-    let request = Request::new("Hello");
+    let request = ModelRequest::new("Hello");
     let limits = |is_theirs| {
         let body = body(&request, "m", is_theirs);
         (body["max_tokens"].clone(), body["max_completion_tokens"].clone())

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use folkmoot_llm::{
-    FailureKind, Finish, Model, Request, Schema,
+    FailureKind, Finish, Model, ModelRequest, Schema,
     provider::{Endpoint, OpenAi},
 };
 use serde_json::{Value, json};
@@ -18,15 +18,15 @@ fn connect(model: Option<&str>) -> OpenAi {
     OpenAi::new(Endpoint::new("live", url), model.map(str::to_owned)).unwrap()
 }
 
-fn short(text: &str) -> Request {
-    Request { max_tokens: 48, temperature: Some(0.0), seed: Some(1), ..Request::new(text) }
+fn short(text: &str) -> ModelRequest {
+    ModelRequest { max_tokens: 48, temperature: Some(0.0), seed: Some(1), ..ModelRequest::new(text) }
 }
 
 #[tokio::test]
 #[ignore = "needs a real model: `cargo xtask real-model` starts one and runs this"]
 async fn a_real_model_is_heard_piece_by_piece() {
     let model = connect(None);
-    let request = Request { system: Some("You are brief.".to_owned()), ..short("What is the capital of France?") };
+    let request = ModelRequest { system: Some("You are brief.".to_owned()), ..short("What is the capital of France?") };
     let mut heard = Heard::default();
     let answer = model.ask(&request, &mut heard).await.unwrap();
     println!("{answer:#?}\n{} pieces", heard.0.len());
@@ -51,7 +51,8 @@ async fn a_real_model_keeps_to_a_schema() {
         "required": ["verdict", "confidence"],
         "additionalProperties": false,
     });
-    let request = Request { schema: Some(Schema { name: "verdict".to_owned(), schema }), ..short("Is water wet?") };
+    let request =
+        ModelRequest { schema: Some(Schema { name: "verdict".to_owned(), schema }), ..short("Is water wet?") };
     let answer = connect(None).ask(&request, &mut ()).await.unwrap();
     println!("{} {:?}", answer.text, answer.usage);
     let value: Value = serde_json::from_str(&answer.text).unwrap();
@@ -61,7 +62,7 @@ async fn a_real_model_keeps_to_a_schema() {
 #[tokio::test]
 #[ignore = "needs a real model: `cargo xtask real-model` starts one and runs this"]
 async fn a_real_answer_that_is_cut_off_says_so() {
-    let request = Request { max_tokens: 5, ..short("Count from one to one hundred, in words.") };
+    let request = ModelRequest { max_tokens: 5, ..short("Count from one to one hundred, in words.") };
     let answer = connect(None).ask(&request, &mut ()).await.unwrap();
     println!("{:?} {:?}", answer.text, answer.usage);
     assert_eq!((answer.finish, answer.usage.output_tokens), (Finish::Length, 5));
@@ -82,7 +83,7 @@ async fn a_model_that_no_real_server_has_is_refused_or_replaced() {
 #[ignore = "needs a real model: `cargo xtask real-model` starts one and runs this"]
 async fn what_no_real_server_takes_is_refused() {
     let schema = json!({ "type": "no such type" });
-    let request = Request { schema: Some(Schema { name: "x".to_owned(), schema }), ..short("Hello") };
+    let request = ModelRequest { schema: Some(Schema { name: "x".to_owned(), schema }), ..short("Hello") };
     let failure = connect(None).ask(&request, &mut ()).await.unwrap_err();
     println!("{failure:?}");
     assert_eq!(failure.kind, FailureKind::Refused);
@@ -95,7 +96,7 @@ async fn what_no_real_server_takes_is_refused() {
 #[ignore = "needs a real model: `cargo xtask real-model` starts one and runs this"]
 async fn a_real_answer_can_be_left() {
     let model = connect(None);
-    let request = Request { max_tokens: 4096, ..short("Tell a very long story.") };
+    let request = ModelRequest { max_tokens: 4096, ..short("Tell a very long story.") };
     let left = tokio::time::timeout(Duration::from_millis(700), model.ask(&request, &mut ())).await;
     println!("{left:?}");
     // The server has room again, because it noticed.

@@ -1,7 +1,7 @@
 //! Servers that answer at once with something other than an answer.
 
 use folkmoot_llm::{
-    Failure, FailureKind, Model,
+    FailureKind, Model, ModelFailure,
     provider::{Anthropic, Endpoint, Gemini, OpenAi},
 };
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::method};
@@ -15,7 +15,7 @@ async fn serving(response: ResponseTemplate) -> MockServer {
 }
 
 /// How `vendor` fails at a server that answers with `response`.
-async fn failure(vendor: Vendor, response: ResponseTemplate) -> Failure {
+async fn failure(vendor: Vendor, response: ResponseTemplate) -> ModelFailure {
     let server = serving(response).await;
     let (result, pieces) = ask(vendor, endpoint(&server.uri()), &hello()).await;
     assert_eq!(pieces, [""; 0], "{vendor:?}");

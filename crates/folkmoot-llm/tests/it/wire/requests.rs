@@ -1,7 +1,7 @@
 //! What each vendor is sent.
 
 use folkmoot_llm::{
-    Message, Model, Request, Schema, Speaker,
+    Message, Model, ModelRequest, Schema, Speaker,
     provider::{Ollama, OpenAi},
 };
 use serde_json::{Value, json};
@@ -17,9 +17,9 @@ use super::{
 use crate::server::{Server, Step, head};
 
 /// Everything that can be asked.
-fn full() -> Request {
+fn full() -> ModelRequest {
     let message = |speaker, text: &str| Message { speaker, text: text.to_owned() };
-    Request {
+    ModelRequest {
         system: Some("Be brief.".to_owned()),
         messages: vec![
             message(Speaker::User, "Is it?"),

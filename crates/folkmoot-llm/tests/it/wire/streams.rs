@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use folkmoot_llm::{Answer, Failure, FailureKind, Finish, Request, Schema, Usage, provider::Endpoint};
+use folkmoot_llm::{
+    FailureKind, Finish, ModelAnswer, ModelFailure, ModelRequest, Schema, TokenUsage, provider::Endpoint,
+};
 use futures_util::future::join_all;
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
 use serde_json::json;
@@ -11,7 +13,7 @@ use super::vendor::{ALL, KEY, TEXT, Vendor, ask, endpoint, hello};
 use crate::server::{Server, Step, chunk, chunked_head, head};
 
 /// Asks `vendor` at a server that sends `steps` after a good head.
-async fn heard(vendor: Vendor, steps: Vec<Step>) -> (Result<Answer, Failure>, Vec<String>) {
+async fn heard(vendor: Vendor, steps: Vec<Step>) -> (Result<ModelAnswer, ModelFailure>, Vec<String>) {
     let head = Step::Send(head(vendor.content_type()));
     heard_by(vendor, [vec![head], steps].concat(), |endpoint| endpoint).await
 }
@@ -20,7 +22,7 @@ async fn heard_by(
     vendor: Vendor,
     script: Vec<Step>,
     change: impl FnOnce(Endpoint) -> Endpoint,
-) -> (Result<Answer, Failure>, Vec<String>) {
+) -> (Result<ModelAnswer, ModelFailure>, Vec<String>) {
     let server = Server::play(script).await;
     ask(vendor, change(endpoint(&server.url)), &hello()).await
 }
@@ -29,7 +31,7 @@ fn send(text: impl Into<Vec<u8>>) -> Step {
     Step::Send(text.into())
 }
 
-fn kind(result: Result<Answer, Failure>) -> Option<FailureKind> {
+fn kind(result: Result<ModelAnswer, ModelFailure>) -> Option<FailureKind> {
     result.err().map(|failure| failure.kind)
 }
 
@@ -45,11 +47,11 @@ async fn all_fail(expected: FailureKind, steps: impl Fn(Vendor) -> Vec<Step>) {
     .await;
 }
 
-fn must_be_good(vendor: Vendor, answer: &Answer) {
+fn must_be_good(vendor: Vendor, answer: &ModelAnswer) {
     assert_eq!(answer.text, TEXT);
     assert_eq!(answer.finish, Finish::Stop);
     let cached_tokens = if vendor == Vendor::Ollama { 0 } else { 4 };
-    assert_eq!(answer.usage, Usage { input_tokens: 12, cached_tokens, output_tokens: 5, estimated: false });
+    assert_eq!(answer.usage, TokenUsage { input_tokens: 12, cached_tokens, output_tokens: 5, estimated: false });
     assert_eq!((answer.provider.as_str(), answer.model.as_str()), ("test", "m-1"));
     assert_eq!(answer.version.as_deref(), Some("m-1-2025"));
 }
@@ -299,7 +301,7 @@ async fn an_answer_without_a_word_is_empty() {
     for vendor in ALL {
         let (result, _) = heard(vendor, vec![send(vendor.end(vendor.length()))]).await;
         let detail = "reached the longest answer without a word: a model that reasons needs more max_tokens";
-        assert_eq!(result, Err(Failure::new("test", FailureKind::Empty, detail)), "{vendor:?}");
+        assert_eq!(result, Err(ModelFailure::new("test", FailureKind::Empty, detail)), "{vendor:?}");
     }
 }
 
@@ -316,7 +318,7 @@ async fn an_answer_that_reached_its_limit_says_so() {
 async fn where_nobody_counts_an_estimate_says_that_it_is_one() {
     for vendor in [Vendor::OpenAi, Vendor::Gemini, Vendor::Ollama] {
         let (result, _) = heard(vendor, vec![send(vendor.piece("Hello to you.") + &vendor.end(vendor.stop()))]).await;
-        let expected = Usage { input_tokens: 3, cached_tokens: 0, output_tokens: 4, estimated: true };
+        let expected = TokenUsage { input_tokens: 3, cached_tokens: 0, output_tokens: 4, estimated: true };
         assert_eq!(result.unwrap().usage, expected, "{vendor:?}");
     }
     // A count of nothing is none.
@@ -351,7 +353,7 @@ async fn an_answer_that_is_withheld_is_no_answer() {
     ];
     for (vendor, stream, detail) in withheld {
         let (result, _) = heard(vendor, vec![send(stream)]).await;
-        assert_eq!(result, Err(Failure::new("test", FailureKind::Withheld, detail)), "{vendor:?}");
+        assert_eq!(result, Err(ModelFailure::new("test", FailureKind::Withheld, detail)), "{vendor:?}");
     }
 }
 
@@ -405,7 +407,7 @@ async fn an_error_in_the_middle_of_an_answer_is_what_it_says() {
     ];
     for (vendor, message, kind, detail) in told {
         let (result, _) = heard(vendor, vec![send(vendor.piece("half") + &vendor.framed(message))]).await;
-        assert_eq!(result, Err(Failure::new("test", kind, detail)), "{vendor:?} {message}");
+        assert_eq!(result, Err(ModelFailure::new("test", kind, detail)), "{vendor:?} {message}");
     }
 }
 
@@ -464,7 +466,7 @@ async fn what_only_begins_like_the_key_is_heard_as_soon_as_it_goes_on_otherwise(
 async fn a_structured_answer_of_anthropics_is_the_input_of_its_tool() {
     let vendor = Vendor::Anthropic;
     let schema = Schema { name: "verdict".to_owned(), schema: json!({ "type": "object" }) };
-    let request = Request { schema: Some(schema), ..hello() };
+    let request = ModelRequest { schema: Some(schema), ..hello() };
     let stream: String = [
         r#"{"type":"message_start","message":{"model":"m-1-2025","content":[],"usage":{"input_tokens":10,"output_tokens":1}}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
@@ -581,9 +583,9 @@ async fn an_odd_part_of_a_count_makes_the_whole_an_estimate() {
     assert!(usage.estimated && usage.input_tokens == 3, "{usage:?}");
     let usage = odd(Vendor::Anthropic, r#""cache_creation_input_tokens":2"#, r#""cache_creation_input_tokens":null"#);
     let usage = usage.await.0.unwrap().usage;
-    assert_eq!(usage, Usage { input_tokens: 10, cached_tokens: 4, output_tokens: 5, estimated: false });
+    assert_eq!(usage, TokenUsage { input_tokens: 10, cached_tokens: 4, output_tokens: 5, estimated: false });
     let usage = odd(Vendor::OpenAi, r#""cached_tokens":4"#, r#""cached_tokens":-4"#).await.0.unwrap().usage;
-    assert_eq!(usage, Usage { input_tokens: 12, cached_tokens: 0, output_tokens: 5, estimated: true });
+    assert_eq!(usage, TokenUsage { input_tokens: 12, cached_tokens: 0, output_tokens: 5, estimated: true });
     let usage = odd(Vendor::OpenAi, r#"{"cached_tokens":4}"#, r#""none""#).await.0.unwrap().usage;
-    assert_eq!(usage, Usage { input_tokens: 12, cached_tokens: 0, output_tokens: 5, estimated: false });
+    assert_eq!(usage, TokenUsage { input_tokens: 12, cached_tokens: 0, output_tokens: 5, estimated: false });
 }

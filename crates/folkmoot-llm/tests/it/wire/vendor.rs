@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use folkmoot_llm::{
-    Answer, Failure, Hear, Model, Request,
+    Hear, Model, ModelAnswer, ModelFailure, ModelRequest,
     outbound::Secret,
     provider::{Anthropic, Endpoint, Gemini, Ollama, OpenAi},
 };
@@ -188,7 +188,7 @@ pub fn endpoint(url: &str) -> Endpoint {
 }
 
 /// Longer than any limit of [`endpoint`], with room for a slow machine.
-const PATIENCE: Duration = Duration::from_secs(6);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// What was heard of an answer.
 #[derive(Default)]
@@ -202,11 +202,15 @@ impl Hear for Heard {
 }
 
 /// Asks once. However it ends, it ends in time, and the key is nowhere.
-pub async fn ask(vendor: Vendor, endpoint: Endpoint, request: &Request) -> (Result<Answer, Failure>, Vec<String>) {
+pub async fn ask(
+    vendor: Vendor,
+    endpoint: Endpoint,
+    request: &ModelRequest,
+) -> (Result<ModelAnswer, ModelFailure>, Vec<String>) {
     let model = vendor.connect(endpoint);
     let mut heard = Heard::default();
-    let asked = tokio::time::timeout(PATIENCE, model.ask(request, &mut heard)).await;
-    let result = asked.unwrap_or_else(|_| panic!("{vendor:?} took longer than {PATIENCE:?}"));
+    let asked = tokio::time::timeout(ANSWER_TIMEOUT, model.ask(request, &mut heard)).await;
+    let result = asked.unwrap_or_else(|_| panic!("{vendor:?} took longer than {ANSWER_TIMEOUT:?}"));
     let recorded = match &result {
         Ok(answer) => serde_json::to_string(answer).unwrap(),
         Err(failure) => {
@@ -222,6 +226,6 @@ pub async fn ask(vendor: Vendor, endpoint: Endpoint, request: &Request) -> (Resu
 }
 
 /// A request as most tests send it.
-pub fn hello() -> Request {
-    Request::new("Say hello.")
+pub fn hello() -> ModelRequest {
+    ModelRequest::new("Say hello.")
 }

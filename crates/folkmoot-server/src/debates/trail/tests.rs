@@ -11,12 +11,12 @@ fn name(text: &str) -> Name {
     text.parse().unwrap()
 }
 
-fn found(told: Told) -> Option<(&'static str, Option<String>, Value)> {
+fn found(told: DebateEvent) -> Option<(&'static str, Option<String>, Value)> {
     of_told(told).map(|(kind, agent, data)| (kind.word(), agent.map(|agent| agent.to_string()), data))
 }
 
-fn turn(state: TurnState) -> Told {
-    Told::Turn {
+fn turn(state: TurnState) -> DebateEvent {
+    DebateEvent::Turn {
         turn: "t".to_owned(),
         phase: DebatePhase::Critique,
         round: 1,
@@ -48,10 +48,11 @@ fn a_contribution_that_does_not_count_is_an_error_and_one_that_does_is_its_answe
 #[test]
 fn shares_are_written_with_a_point() {
     let share = Share::hundredths(83).unwrap();
-    let vote = Told::Vote { voter: name("a"), round: 1, ranking: vec![name("b")], confidence: share, refused: None };
+    let vote =
+        DebateEvent::Vote { voter: name("a"), round: 1, ranking: vec![name("b")], confidence: share, refused: None };
     let (kind, agent, data) = found(vote).unwrap();
     assert_eq!((kind, agent.as_deref(), &data["confidence"]), ("vote_cast", Some("a"), &json!(0.83)));
-    let round = Told::RoundCompleted { round: 1, consensus: Some(share), decided: true };
+    let round = DebateEvent::RoundCompleted { round: 1, consensus: Some(share), decided: true };
     assert_eq!(found(round).unwrap().2["consensus"], json!(0.83));
 }
 

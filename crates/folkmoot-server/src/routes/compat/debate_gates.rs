@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use folkmoot_api::wire::{self, GateDecision, GateRequest, GateRequests, Problem};
-use folkmoot_core::{GateId, Principal, Refusal, Run, RunId, Status, gate::Choice};
+use folkmoot_core::{GateId, GateStatus, Principal, Refusal, Run, RunId, gate::Choice};
 use folkmoot_engine::{Caller, Error};
 use folkmoot_store::GateView;
 use serde_json::Value;
@@ -20,7 +20,7 @@ use crate::{
     auth::PageReader,
     debates,
     error::ApiError,
-    extract::{Call, PathText, unknown_gate, unknown_run},
+    extract::{AuthenticatedCall, PathText, unknown_gate, unknown_run},
     view,
 };
 
@@ -38,7 +38,7 @@ pub(crate) async fn list(
     let id: RunId = debate.parse().map_err(|_| unknown_run())?;
     let run = debates::run(&app.engine, &who.principal, &id).await?;
     let mut gates = Vec::new();
-    for found in debates::gates(&app.engine, &who.principal, &run, Some(Status::Pending)).await? {
+    for found in debates::gates(&app.engine, &who.principal, &run, Some(GateStatus::Pending)).await? {
         gates.push(request(&app, &run, found).await?);
     }
     Ok(Json(GateRequests { gates }))
@@ -68,7 +68,7 @@ pub(crate) async fn show(
 pub(crate) async fn approve(
     State(app): State<App>,
     Path((debate, request_id)): Path<(String, String)>,
-    Call { caller, body }: Call<wire::Verdict>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<wire::Verdict>,
 ) -> Result<Response, ApiError> {
     say(&app, caller, &debate, &request_id, Choice::Approve, body).await
 }
@@ -82,7 +82,7 @@ pub(crate) async fn approve(
 pub(crate) async fn reject(
     State(app): State<App>,
     Path((debate, request_id)): Path<(String, String)>,
-    Call { caller, body }: Call<wire::Verdict>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<wire::Verdict>,
 ) -> Result<Response, ApiError> {
     say(&app, caller, &debate, &request_id, Choice::Reject, body).await
 }

@@ -22,13 +22,13 @@ use crate::{
     app::App,
     auth::{Authenticated, while_it_stands},
     error::ApiError,
-    extract::{Call, PathText, Query},
-    plans::{self, Asked, Planned, compat},
+    extract::{AuthenticatedCall, PathText, Query},
+    plans::{self, PlanGate, Planned, compat},
     routes::plans::events::stream,
 };
 
 /// How long a call waits for the next gate or the end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const NEXT_GATE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Plans
 ///
@@ -38,9 +38,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
     responses((status = 200, body = PlanAnswer), (status = "4XX", body = PlanError)))]
 pub(crate) async fn plan(
     State(app): State<App>,
-    call: Result<Call<PlanRequest>, ApiError>,
+    call: Result<AuthenticatedCall<PlanRequest>, ApiError>,
 ) -> Result<Json<PlanAnswer>, PlannerError> {
-    let Call { caller, body } = call?;
+    let AuthenticatedCall { caller, body } = call?;
     let (principal, token) = (caller.principal.clone(), caller.token.clone());
     let named = body.session_id.clone();
     let wanted = StartPlan {
@@ -62,7 +62,7 @@ pub(crate) async fn plan(
         PlannerError { session_id: named.clone(), ..error }
     };
     let run = plans::start(&app, caller, wanted).await.map_err(in_session)?;
-    let settled = plans::settled(&app, &principal, &run.start.id, None, PATIENCE, true);
+    let settled = plans::settled(&app, &principal, &run.start.id, None, NEXT_GATE_TIMEOUT, true);
     let planned = while_it_stands(&app, token.as_ref(), settled).await?;
     answer(planned)
 }
@@ -113,9 +113,9 @@ pub(crate) async fn execute_plan(
     responses((status = 200, body = PlanAnswer), (status = "4XX", body = PlanError)))]
 pub(crate) async fn approve(
     State(app): State<App>,
-    call: Result<Call<ApprovalResponse>, ApiError>,
+    call: Result<AuthenticatedCall<ApprovalResponse>, ApiError>,
 ) -> Result<Json<PlanAnswer>, PlannerError> {
-    let Call { caller, body } = call?;
+    let AuthenticatedCall { caller, body } = call?;
     let approval_id: String = body.approval_id.chars().take(400).collect();
     let named = body.session_id.clone();
     decide(&app, caller, body).await.map_err(|error| PlannerError {
@@ -127,7 +127,7 @@ pub(crate) async fn approve(
 
 async fn decide(app: &App, caller: Caller, body: ApprovalResponse) -> Result<Json<PlanAnswer>, PlannerError> {
     let (principal, token) = (caller.principal.clone(), caller.token.clone());
-    let Found { id, session, asked } = find(app, &principal, &body).await?;
+    let PlanGateMatch { id, session, asked } = find(app, &principal, &body).await?;
     let in_session = |error: PlannerError| PlannerError { session_id: Some(session.clone()), ..error };
     let verdict = verdict(&asked, &body).map_err(in_session)?;
     let decided = app.engine.decide(caller, verdict).await;
@@ -139,14 +139,14 @@ async fn decide(app: &App, caller: Caller, body: ApprovalResponse) -> Result<Jso
         (_, ApprovalStatus::Paused) => return Ok(Json(PlanAnswer::Paused(compat::paused(&asked, session)))),
         _ => {}
     }
-    let settled = plans::settled(app, &principal, &id, Some(&asked.gate.id), PATIENCE, true);
+    let settled = plans::settled(app, &principal, &id, Some(&asked.gate.id), NEXT_GATE_TIMEOUT, true);
     let planned = while_it_stands(app, token.as_ref(), settled).await?;
     answer(planned)
 }
 
 /// What is said, in words that any gate understands. It is about exactly what was found: its digest
 /// goes with it.
-fn verdict(asked: &Asked, body: &ApprovalResponse) -> Result<Verdict, PlannerError> {
+fn verdict(asked: &PlanGate, body: &ApprovalResponse) -> Result<Verdict, PlannerError> {
     let allowed = asked.request.approval_type.statuses();
     if !allowed.contains(&body.approval_status) {
         let words: Vec<&str> = allowed.iter().map(|status| status.word()).collect();
@@ -200,15 +200,15 @@ fn expired() -> PlannerError {
 }
 
 /// The gate that is meant.
-struct Found {
+struct PlanGateMatch {
     id: RunId,
     session: SessionId,
-    asked: Asked,
+    asked: PlanGate,
 }
 
 /// Finds the gate of the session that is named, in the body or in the id itself. It is bound to
 /// both: what is called the same in another session is another gate.
-async fn find(app: &App, principal: &Principal, body: &ApprovalResponse) -> Result<Found, PlannerError> {
+async fn find(app: &App, principal: &Principal, body: &ApprovalResponse) -> Result<PlanGateMatch, PlannerError> {
     let sessions = match &body.session_id {
         Some(session) => vec![session.clone()],
         None => plan::named(&body.approval_id).into_iter().collect(),
@@ -222,7 +222,7 @@ async fn find(app: &App, principal: &Principal, body: &ApprovalResponse) -> Resu
         for gate in plans::gates(&app.engine, principal, &run, None).await? {
             let Some(asked) = plans::asked(&app.engine, &run, gate).await? else { continue };
             if asked.request.is_called(&body.approval_id, session) || asked.gate.id.as_str() == body.approval_id {
-                return Ok(Found { id, session: session.clone(), asked });
+                return Ok(PlanGateMatch { id, session: session.clone(), asked });
             }
         }
     }

@@ -4,7 +4,7 @@
 use axum::{extract::State, http::HeaderMap, response::Response};
 use folkmoot_api::wire::{
     self,
-    compat::decision_frame::{Frame, Required, Resolved, Told},
+    compat::decision_frame::{DecisionFrame, DecisionFrameBody, Required, Resolved},
 };
 use folkmoot_core::{
     Event, Gate,
@@ -17,8 +17,8 @@ use crate::{
     auth::Authenticated,
     error::ApiError,
     extract::Query,
-    routes::events::{self, Ended, From},
-    socket::{Dialect, Knock},
+    routes::events::{self, FeedEnd, From},
+    socket::{Knock, SocketDialect},
 };
 
 /// Follows decisions over a WebSocket
@@ -27,7 +27,7 @@ use crate::{
 /// `decision_resolved` for each that is decided. Who may open it, and from where it begins, is as
 /// with `/v1/ws`. Everything is subscribed; what a client sends is ignored.
 #[utoipa::path(get, path = "/api/ws", operation_id = "decisions_ws", tag = "feed", params(From),
-    responses((status = 101, description = "Frames follow", body = Frame),
+    responses((status = 101, description = "Frames follow", body = DecisionFrame),
         (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
 pub(crate) async fn ws(
     State(app): State<App>,
@@ -41,12 +41,12 @@ pub(crate) async fn ws(
 
 struct Decisions;
 
-impl Dialect for Decisions {
+impl SocketDialect for Decisions {
     fn begin(&self, _: u64) -> Option<String> {
         None
     }
 
-    async fn tell(&self, app: &App, who: &Authenticated, event: &Event) -> Result<Option<String>, Ended> {
+    async fn tell(&self, app: &App, who: &Authenticated, event: &Event) -> Result<Option<String>, FeedEnd> {
         let Ok(happened) = GateEvent::read(&event.fact) else { return Ok(None) };
         let told = match happened {
             GateEvent::Opened(gate) => required(app, who, *gate).await,
@@ -55,7 +55,7 @@ impl Dialect for Decisions {
                 None => return Ok(None),
             },
             GateEvent::Decided { decision, .. } => match gate(app, who, event).await? {
-                Some(gate) => Ok(Told::DecisionResolved(resolved(&gate, *decision))),
+                Some(gate) => Ok(DecisionFrameBody::DecisionResolved(resolved(&gate, *decision))),
                 None => return Ok(None),
             },
             GateEvent::Vote { .. }
@@ -64,7 +64,7 @@ impl Dialect for Decisions {
             | GateEvent::Escalated { .. }
             | GateEvent::Refused { .. } => return Ok(None),
         };
-        let frame = Frame::new(event.position, told.map_err(|error| ended(&error))?);
+        let frame = DecisionFrame::new(event.position, told.map_err(|error| ended(&error))?);
         Ok(serde_json::to_string(&frame).ok())
     }
 
@@ -74,7 +74,7 @@ impl Dialect for Decisions {
 }
 
 /// The gate that the event is about; `None` if it is gone.
-async fn gate(app: &App, who: &Authenticated, event: &Event) -> Result<Option<Gate>, Ended> {
+async fn gate(app: &App, who: &Authenticated, event: &Event) -> Result<Option<Gate>, FeedEnd> {
     let Ok(id) = event.fact.stream.parse() else { return Ok(None) };
     match app.engine.gate(&who.principal, &id).await {
         Ok(view) => Ok(Some(view.gate)),
@@ -84,12 +84,12 @@ async fn gate(app: &App, who: &Authenticated, event: &Event) -> Result<Option<Ga
 }
 
 /// A frame that cannot be made just now is not left out: the client comes back for it.
-fn ended(error: &Error) -> Ended {
+fn ended(error: &Error) -> FeedEnd {
     tracing::warn!("a socket ends early: {error}");
-    Ended::Unreadable
+    FeedEnd::Unreadable
 }
 
-async fn required(app: &App, who: &Authenticated, gate: Gate) -> Result<Told, Error> {
+async fn required(app: &App, who: &Authenticated, gate: Gate) -> Result<DecisionFrameBody, Error> {
     let context = app.engine.summary(&gate).await?.unwrap_or_default();
     let title = match &gate.run_id {
         Some(run) => match app.engine.run(&who.principal, run).await {
@@ -99,7 +99,7 @@ async fn required(app: &App, who: &Authenticated, gate: Gate) -> Result<Told, Er
         },
         None => None,
     };
-    Ok(Told::DecisionRequired(Required {
+    Ok(DecisionFrameBody::DecisionRequired(Required {
         decision_id: gate.id.clone(),
         task_id: task(&gate),
         task_title: title.unwrap_or_else(|| gate.content.title.clone()),

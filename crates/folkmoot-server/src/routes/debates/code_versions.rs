@@ -21,13 +21,13 @@ const LIMIT_MAX: u32 = 200;
 /// The first first, each with what changed, how much of its tests it passes, and how good it was
 /// judged to be.
 #[utoipa::path(get, path = "/v1/debates/{id}/code-versions", operation_id = "code_versions", tag = "debates",
-    params(("id" = String, Path), wire::VersionQuery),
+    params(("id" = String, Path), wire::VersionListParams),
     responses((status = 200, body = CodeVersionList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn code_versions(
     State(app): State<App>,
     PageReader(who): PageReader,
     RunPath(id): RunPath,
-    Query(query): Query<wire::VersionQuery>,
+    Query(query): Query<wire::VersionListParams>,
 ) -> Result<Json<CodeVersionList>, ApiError> {
     let run = debates::run(&app.engine, &who.principal, &id).await?;
     let bad = |_| Refusal::invalid("cursor", "is none that a list of versions gave you; take `next` as it is");

@@ -9,7 +9,7 @@ use crate::{
     app::App,
     debates,
     error::ApiError,
-    extract::{Call, RunPath},
+    extract::{AuthenticatedCall, RunPath},
     view,
 };
 
@@ -23,7 +23,7 @@ use crate::{
 pub(crate) async fn approve(
     State(app): State<App>,
     RunPath(id): RunPath,
-    Call { caller, body }: Call<wire::Verdict>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<wire::Verdict>,
 ) -> Result<Json<wire::Gate>, ApiError> {
     say(&app, caller, &id, Choice::Approve, body).await
 }
@@ -38,7 +38,7 @@ pub(crate) async fn approve(
 pub(crate) async fn reject(
     State(app): State<App>,
     RunPath(id): RunPath,
-    Call { caller, body }: Call<wire::Verdict>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<wire::Verdict>,
 ) -> Result<Json<wire::Gate>, ApiError> {
     say(&app, caller, &id, Choice::Reject, body).await
 }

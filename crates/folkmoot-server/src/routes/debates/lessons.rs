@@ -8,7 +8,7 @@ use crate::{
     app::App,
     auth::PageReader,
     error::ApiError,
-    extract::{Call, PathText},
+    extract::{AuthenticatedCall, PathText},
 };
 
 const LIMIT: u32 = 1_000;
@@ -40,7 +40,7 @@ pub(crate) async fn lessons(
 pub(crate) async fn correct(
     State(app): State<App>,
     PathText(id): PathText,
-    Call { caller, body }: Call<CorrectLesson>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<CorrectLesson>,
 ) -> Result<Json<DebateLesson>, ApiError> {
     Ok(Json(shown(app.engine.correct_lesson(caller, &id, body.lesson, body.reason).await?)))
 }

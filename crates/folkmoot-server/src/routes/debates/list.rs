@@ -18,12 +18,12 @@ const LIMIT_MAX: u32 = 200;
 /// Lists debates
 ///
 /// The newest first. Agents see their own.
-#[utoipa::path(get, path = "/v1/debates", operation_id = "list_debates", tag = "debates", params(wire::DebateQuery),
+#[utoipa::path(get, path = "/v1/debates", operation_id = "list_debates", tag = "debates", params(wire::DebateListParams),
     responses((status = 200, body = DebateList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
     PageReader(who): PageReader,
-    Query(query): Query<wire::DebateQuery>,
+    Query(query): Query<wire::DebateListParams>,
 ) -> Result<Json<DebateList>, ApiError> {
     let query = DebateQuery {
         status: query.status,

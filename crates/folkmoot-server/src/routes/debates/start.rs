@@ -7,9 +7,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use folkmoot_api::wire::{DebateStarted, Problem, StartDebate};
-use folkmoot_core::debate::record::Status;
+use folkmoot_core::debate::record::DebateStatus;
 
-use crate::{app::App, debates::asked, error::ApiError, extract::Call};
+use crate::{app::App, debates::config_from_request, error::ApiError, extract::AuthenticatedCall};
 
 /// Starts a debate
 ///
@@ -20,11 +20,11 @@ use crate::{app::App, debates::asked, error::ApiError, extract::Call};
     responses((status = 202, body = DebateStarted), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn start(
     State(app): State<App>,
-    Call { caller, body }: Call<StartDebate>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<StartDebate>,
 ) -> Result<Response, ApiError> {
-    let run = asked::start(&app, caller, body).await?;
+    let run = config_from_request::start(&app, caller, body).await?;
     let location = format!("/v1/debates/{}", run.start.id);
     // As it was started; a repetition is answered as the first was.
-    let started = DebateStarted { id: run.start.id, session_id: run.start.session_id, status: Status::Pending };
+    let started = DebateStarted { id: run.start.id, session_id: run.start.session_id, status: DebateStatus::Pending };
     Ok((StatusCode::ACCEPTED, [(header::LOCATION, location)], Json(started)).into_response())
 }

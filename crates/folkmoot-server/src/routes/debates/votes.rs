@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{DebateVote, DebateVotes, Decimal, Problem};
-use folkmoot_core::debate::Told;
+use folkmoot_core::debate::DebateEvent;
 
 use crate::{app::App, auth::PageReader, debates, error::ApiError, extract::RunPath};
 
@@ -19,7 +19,7 @@ pub(crate) async fn votes(
     let run = debates::run(&app.engine, &who.principal, &id).await?;
     let mut votes = Vec::new();
     let told = debates::told(&app.engine, &who.principal, &id, |event, told| {
-        if let Told::Vote { voter, round, ranking, confidence, refused } = told {
+        if let DebateEvent::Vote { voter, round, ranking, confidence, refused } = told {
             let confidence = Decimal::from(confidence).0;
             votes.push(DebateVote { round, voter, ranking, confidence, refused, at: event.fact.at });
         }

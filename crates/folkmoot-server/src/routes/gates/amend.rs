@@ -8,7 +8,7 @@ use super::artifact;
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, GatePath},
+    extract::{AuthenticatedCall, GatePath},
     view,
 };
 
@@ -20,9 +20,9 @@ use crate::{
 pub(crate) async fn amend(
     State(app): State<App>,
     GatePath(gate): GatePath,
-    call: Call<Amend>,
+    call: AuthenticatedCall<Amend>,
 ) -> Result<Json<wire::Gate>, ApiError> {
-    let Call { caller, body } = call;
+    let AuthenticatedCall { caller, body } = call;
     let Amend { title, summary, risk, artifacts } = body;
     let amendment = Amendment { gate, title, summary, risk, artifacts: None };
     let artifacts = artifacts.map(|artifacts| artifacts.into_iter().map(artifact).collect());

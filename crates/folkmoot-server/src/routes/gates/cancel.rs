@@ -6,7 +6,7 @@ use folkmoot_api::wire::{self, Cancel, Problem};
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, GatePath},
+    extract::{AuthenticatedCall, GatePath},
     view,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 pub(crate) async fn cancel(
     State(app): State<App>,
     GatePath(gate): GatePath,
-    Call { caller, body }: Call<Cancel>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<Cancel>,
 ) -> Result<Json<wire::Gate>, ApiError> {
     let cancelled = app.engine.cancel(caller, gate, body.reason.unwrap_or_default()).await?;
     Ok(Json(view::written(&app.engine, cancelled).await?))

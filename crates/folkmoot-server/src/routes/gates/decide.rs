@@ -9,7 +9,7 @@ use folkmoot_engine::Caller;
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, GatePath},
+    extract::{AuthenticatedCall, GatePath},
     view,
 };
 
@@ -21,7 +21,7 @@ macro_rules! verbs {
         pub(crate) async fn $verb(
             State(app): State<App>,
             GatePath(gate): GatePath,
-            Call { caller, body }: Call<wire::Verdict>,
+            AuthenticatedCall { caller, body }: AuthenticatedCall<wire::Verdict>,
         ) -> Result<Json<wire::Gate>, ApiError> {
             say(&app, caller, gate, Choice::$choice, body).await
         })+
@@ -56,7 +56,7 @@ verbs! {
 pub(crate) async fn decide(
     State(app): State<App>,
     GatePath(gate): GatePath,
-    Call { caller, body }: Call<Decide>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<Decide>,
 ) -> Result<Json<wire::Gate>, ApiError> {
     let (choice, verdict) = body.split();
     say(&app, caller, gate, choice, verdict).await

@@ -6,7 +6,7 @@ use folkmoot_api::wire::{Erase, Erased, Problem};
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, GatePath},
+    extract::{AuthenticatedCall, GatePath},
     routes::artifacts,
 };
 
@@ -20,7 +20,7 @@ use crate::{
 pub(crate) async fn erase(
     State(app): State<App>,
     GatePath(gate): GatePath,
-    Call { caller, body }: Call<Erase>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<Erase>,
 ) -> Result<Json<Erased>, ApiError> {
     Ok(Json(artifacts::erased(app.engine.erase_gate(caller, &gate, body.reason).await?)))
 }

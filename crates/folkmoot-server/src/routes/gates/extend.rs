@@ -7,7 +7,7 @@ use folkmoot_core::gate::Extension;
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, GatePath},
+    extract::{AuthenticatedCall, GatePath},
     view,
 };
 
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) async fn extend(
     State(app): State<App>,
     GatePath(gate): GatePath,
-    Call { caller, body }: Call<Extend>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<Extend>,
 ) -> Result<Json<wire::Gate>, ApiError> {
     let extended = app.engine.extend(caller, Extension { gate, timeout: body.timeout_ms }).await?;
     Ok(Json(view::written(&app.engine, extended).await?))

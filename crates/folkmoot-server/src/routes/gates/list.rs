@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, GateList, Problem};
-use folkmoot_core::Status;
+use folkmoot_core::GateStatus;
 use folkmoot_store::GateQuery;
 
 use crate::{
@@ -21,12 +21,12 @@ const LIMIT_MAX: u32 = 500;
 /// Pending ones by risk, then deadline, then age; others newest first. Agents see their own.
 /// `interleaved=true` shows the most urgent one of each requester first, so that nobody's gates
 /// hide another's.
-#[utoipa::path(get, path = "/v1/gates", operation_id = "list_gates", tag = "gates", params(wire::GateQuery),
+#[utoipa::path(get, path = "/v1/gates", operation_id = "list_gates", tag = "gates", params(wire::GateListParams),
     responses((status = 200, body = GateList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
     PageReader(who): PageReader,
-    Query(query): Query<wire::GateQuery>,
+    Query(query): Query<wire::GateListParams>,
 ) -> Result<Json<GateList>, ApiError> {
     let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
     let (items, next) = if query.interleaved {
@@ -52,9 +52,9 @@ pub(crate) async fn list(
 }
 
 /// Requesters are interleaved among all that waits, and nowhere else.
-fn only_pending(query: &wire::GateQuery) -> Result<(), ApiError> {
+fn only_pending(query: &wire::GateListParams) -> Result<(), ApiError> {
     let narrowed = query.run.is_some() || query.session.is_some() || query.requested_by.is_some();
-    if narrowed || query.cursor.is_some() || query.status.is_some_and(|status| status != Status::Pending) {
+    if narrowed || query.cursor.is_some() || query.status.is_some_and(|status| status != GateStatus::Pending) {
         let detail = "interleaved lists pending gates of all requesters; leave out status, run, session, requested_by and cursor";
         return Err(ApiError::bad_request("bad_query", detail));
     }

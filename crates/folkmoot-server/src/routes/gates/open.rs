@@ -9,12 +9,12 @@ use axum::{
 use folkmoot_api::wire::{self, OpenGate, Problem};
 use folkmoot_core::{
     Phase,
-    gate::{Kind, Opening, Risk},
+    gate::{GateKind, Opening, Risk},
 };
-use folkmoot_engine::Request;
+use folkmoot_engine::OpenRequest;
 
 use super::artifact;
-use crate::{app::App, error::ApiError, extract::Call, notify, observe};
+use crate::{app::App, error::ApiError, extract::AuthenticatedCall, notify, observe};
 
 /// Opens a gate
 ///
@@ -22,8 +22,8 @@ use crate::{app::App, error::ApiError, extract::Call, notify, observe};
 /// gate of yours that asks the same is returned instead (200).
 #[utoipa::path(post, path = "/v1/gates", tag = "gates", request_body = OpenGate,
     responses((status = 201, body = wire::Gate), (status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
-pub(crate) async fn open(State(app): State<App>, call: Call<OpenGate>) -> Result<Response, ApiError> {
-    let Call { caller, body } = call;
+pub(crate) async fn open(State(app): State<App>, call: AuthenticatedCall<OpenGate>) -> Result<Response, ApiError> {
+    let AuthenticatedCall { caller, body } = call;
     let texts: Vec<String> = body.artifacts.iter().map(|artifact| artifact.content.clone()).collect();
     let summary = body.summary.clone();
     notify::must_be_channels(&app, "notification_channels", &body.notification_channels).await?;
@@ -38,7 +38,7 @@ pub(crate) async fn open(State(app): State<App>, call: Call<OpenGate>) -> Result
     Ok((status, [(header::LOCATION, location)], Json(shown)).into_response())
 }
 
-fn request(app: &App, body: OpenGate) -> Request {
+fn request(app: &App, body: OpenGate) -> OpenRequest {
     let custom = || "custom".parse::<Phase>().expect("a plain word is a phase");
     let phase = body.phase.unwrap_or_else(custom);
     let opening = Opening {
@@ -48,7 +48,7 @@ fn request(app: &App, body: OpenGate) -> Request {
         title: body.title,
         summary: body.summary,
         phase,
-        kind: body.kind.unwrap_or(Kind::Custom),
+        kind: body.kind.unwrap_or(GateKind::Custom),
         risk: body.risk.unwrap_or(Risk::Medium),
         artifacts: Vec::new(),
         allowed: body.allowed,
@@ -62,5 +62,5 @@ fn request(app: &App, body: OpenGate) -> Request {
         notification_channels: body.notification_channels,
         on_behalf_of: body.on_behalf_of,
     };
-    Request { opening, artifacts: body.artifacts.into_iter().map(artifact).collect() }
+    OpenRequest { opening, artifacts: body.artifacts.into_iter().map(artifact).collect() }
 }

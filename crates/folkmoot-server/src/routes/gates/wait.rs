@@ -18,7 +18,7 @@ use crate::{
     app::App,
     auth::Authenticated,
     error::ApiError,
-    extract::{Call, GatePath, Query},
+    extract::{AuthenticatedCall, GatePath, Query},
     view,
 };
 
@@ -55,7 +55,7 @@ pub(crate) async fn wait(
 pub(crate) async fn wait_many(
     State(app): State<App>,
     headers: HeaderMap,
-    Call { caller, body }: Call<WaitMany>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<WaitMany>,
 ) -> Result<Response, ApiError> {
     if body.ids.len() > GATES_MAX {
         let detail = format!("ids has {} entries; wait for at most {GATES_MAX} on one connection", body.ids.len());

@@ -8,7 +8,7 @@ use axum::{
 };
 use folkmoot_api::wire::{self, Problem, StartPlan};
 
-use crate::{app::App, error::ApiError, extract::Call, plans};
+use crate::{app::App, error::ApiError, extract::AuthenticatedCall, plans};
 
 /// Starts a plan
 ///
@@ -19,7 +19,7 @@ use crate::{app::App, error::ApiError, extract::Call, plans};
     responses((status = 202, body = wire::Plan), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn start(
     State(app): State<App>,
-    Call { caller, body }: Call<StartPlan>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<StartPlan>,
 ) -> Result<Response, ApiError> {
     let principal = caller.principal.clone();
     let run = plans::start(&app, caller, body).await?;

@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct WaitPlan {
+pub(crate) struct WaitPlanParams {
     /// A gate that you know of already: another one is waited for.
     #[param(value_type = Option<String>)]
     after: Option<GateId>,
@@ -30,13 +30,13 @@ pub(crate) struct WaitPlan {
 /// Waits until a plan asks something, or is over
 ///
 /// Answers with the plan as it is then, or at the timeout.
-#[utoipa::path(get, path = "/v1/plans/{id}/wait", operation_id = "wait_for_plan", tag = "plans", params(("id" = String, Path), WaitPlan),
+#[utoipa::path(get, path = "/v1/plans/{id}/wait", operation_id = "wait_for_plan", tag = "plans", params(("id" = String, Path), WaitPlanParams),
     responses((status = 200, body = wire::Plan), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn wait(
     State(app): State<App>,
     who: Authenticated,
     RunPath(id): RunPath,
-    Query(wait): Query<WaitPlan>,
+    Query(wait): Query<WaitPlanParams>,
 ) -> Result<Json<wire::Plan>, ApiError> {
     let patience = patience(wait.timeout_ms);
     let planned = plans::settled(&app, &who.principal, &id, wait.after.as_ref(), patience, false).await?;

@@ -7,7 +7,7 @@ use super::parse_id;
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, PathText},
+    extract::{AuthenticatedCall, PathText},
 };
 
 /// Acknowledges a denial
@@ -22,7 +22,7 @@ use crate::{
 pub(crate) async fn acknowledge(
     State(app): State<App>,
     PathText(id): PathText,
-    Call { caller, body }: Call<WithReason>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<WithReason>,
 ) -> Result<Json<wire::Question>, ApiError> {
     let question = app.engine.acknowledge(caller, parse_id(&id)?, body.reason.unwrap_or_default()).await?;
     let text = app.engine.text_of(&question).await?;

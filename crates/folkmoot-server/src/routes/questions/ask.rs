@@ -9,7 +9,7 @@ use axum::{
 use folkmoot_api::wire::{self, Ask, Problem};
 use folkmoot_core::question::Asking;
 
-use crate::{app::App, error::ApiError, extract::Call};
+use crate::{app::App, error::ApiError, extract::AuthenticatedCall};
 
 /// Asks
 ///
@@ -17,7 +17,10 @@ use crate::{app::App, error::ApiError, extract::Call};
 /// APPROVAL its session too, EMERGENCY everyone; `halts` widens that.
 #[utoipa::path(post, path = "/v1/questions", operation_id = "ask", tag = "questions", request_body = Ask,
     responses((status = 201, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
-pub(crate) async fn ask(State(app): State<App>, Call { caller, body }: Call<Ask>) -> Result<Response, ApiError> {
+pub(crate) async fn ask(
+    State(app): State<App>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<Ask>,
+) -> Result<Response, ApiError> {
     let text = body.text.clone();
     let asking = Asking {
         id: app.engine.new_question_id(),

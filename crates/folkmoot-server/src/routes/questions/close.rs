@@ -9,7 +9,7 @@ use super::parse_id;
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, PathText},
+    extract::{AuthenticatedCall, PathText},
 };
 
 /// Answers a question
@@ -22,7 +22,7 @@ use crate::{
 pub(crate) async fn answer(
     State(app): State<App>,
     PathText(id): PathText,
-    Call { caller, body }: Call<Answer>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<Answer>,
 ) -> Result<Json<wire::Question>, ApiError> {
     close(&app, caller, &id, Close::Answer(body.answer), body.reason).await
 }
@@ -35,7 +35,7 @@ macro_rules! verbs {
         pub(crate) async fn $verb(
             State(app): State<App>,
             PathText(id): PathText,
-            Call { caller, body }: Call<WithReason>,
+            AuthenticatedCall { caller, body }: AuthenticatedCall<WithReason>,
         ) -> Result<Json<wire::Question>, ApiError> {
             close(&app, caller, &id, Close::$close, body.reason).await
         })+

@@ -18,12 +18,12 @@ const LIMIT_MAX: u32 = 500;
 ///
 /// Pending ones by priority, then timeout, then age; others newest first. Agents see what they
 /// asked, and with `run` all that a run of theirs asked.
-#[utoipa::path(get, path = "/v1/questions", operation_id = "list_questions", tag = "questions", params(wire::QuestionQuery),
+#[utoipa::path(get, path = "/v1/questions", operation_id = "list_questions", tag = "questions", params(wire::QuestionListParams),
     responses((status = 200, body = QuestionList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
     PageReader(who): PageReader,
-    Query(query): Query<wire::QuestionQuery>,
+    Query(query): Query<wire::QuestionListParams>,
 ) -> Result<Json<QuestionList>, ApiError> {
     let query = QuestionQuery {
         status: query.status,

@@ -8,7 +8,7 @@ use crate::{
     app::App,
     debates,
     error::ApiError,
-    extract::{Call, RunPath},
+    extract::{AuthenticatedCall, RunPath},
 };
 
 /// Cancels a run
@@ -21,7 +21,7 @@ use crate::{
 pub(crate) async fn cancel(
     State(app): State<App>,
     RunPath(run): RunPath,
-    Call { caller, body }: Call<WithReason>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<WithReason>,
 ) -> Result<Json<wire::Run>, ApiError> {
     let cancelled = app.engine.cancel_run(caller, run, body.reason.unwrap_or_default()).await?;
     debates::tidy::tidy(&app, &cancelled).await;

@@ -4,7 +4,7 @@ use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, EndRun, Problem};
 use folkmoot_core::{
     Refusal,
-    run::{Conclusion, Outcome},
+    run::{Conclusion, RunOutcome},
     text,
 };
 
@@ -12,7 +12,7 @@ use super::brief;
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, RunPath},
+    extract::{AuthenticatedCall, RunPath},
 };
 
 /// Ends a run that you execute
@@ -24,7 +24,7 @@ use crate::{
 pub(crate) async fn end(
     State(app): State<App>,
     RunPath(run): RunPath,
-    Call { caller, body }: Call<EndRun>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<EndRun>,
 ) -> Result<Json<wire::Run>, ApiError> {
     let ended = app.engine.end_run(caller, run, conclusion(body)?).await?;
     Ok(Json(brief(&app.engine, ended)))
@@ -33,15 +33,17 @@ pub(crate) async fn end(
 /// What does not belong to the status is refused: whoever sent it means something else.
 fn conclusion(EndRun { status, output, code, reason }: EndRun) -> Result<Conclusion, Refusal> {
     match (status, output, code, reason) {
-        (Outcome::Completed, output, None, None) => {
+        (RunOutcome::Completed, output, None, None) => {
             Ok(Conclusion::Completed { output: text::json("output", &output.unwrap_or_default())? })
         }
-        (Outcome::Completed, ..) => Err(Refusal::invalid("status", "is completed, which takes no code and no reason")),
-        (Outcome::Failed, None, code, reason) => {
-            let code = code.unwrap_or_else(|| Outcome::Failed.word().to_owned());
+        (RunOutcome::Completed, ..) => {
+            Err(Refusal::invalid("status", "is completed, which takes no code and no reason"))
+        }
+        (RunOutcome::Failed, None, code, reason) => {
+            let code = code.unwrap_or_else(|| RunOutcome::Failed.word().to_owned());
             Ok(Conclusion::Failed { code, message: reason.unwrap_or_default() })
         }
-        (Outcome::Failed, ..) => Err(Refusal::invalid("status", "is failed, which takes no output")),
-        (Outcome::Cancelled, ..) => Err(Refusal::invalid("status", "is cancelled; use the run's /cancel for that")),
+        (RunOutcome::Failed, ..) => Err(Refusal::invalid("status", "is failed, which takes no output")),
+        (RunOutcome::Cancelled, ..) => Err(Refusal::invalid("status", "is cancelled; use the run's /cancel for that")),
     }
 }

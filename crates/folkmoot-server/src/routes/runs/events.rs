@@ -8,19 +8,19 @@ use crate::{
     auth::PageReader,
     error::ApiError,
     extract::{Query, RunPath},
-    routes::audit::Part,
+    routes::audit::AuditParams,
 };
 
 /// Reads what happened to a run
 ///
 /// Everything in the log about it, its gates and its questions, in order.
-#[utoipa::path(get, path = "/v1/runs/{id}/events", operation_id = "read_run_events", tag = "runs", params(("id" = String, Path), Part),
+#[utoipa::path(get, path = "/v1/runs/{id}/events", operation_id = "read_run_events", tag = "runs", params(("id" = String, Path), AuditParams),
     responses((status = 200, body = AuditPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn events(
     State(app): State<App>,
     PageReader(who): PageReader,
     RunPath(run): RunPath,
-    Query(part): Query<Part>,
+    Query(part): Query<AuditParams>,
 ) -> Result<Json<AuditPage>, ApiError> {
     let limit = part.limit()?;
     // One more than the page holds, to know whether there is another.

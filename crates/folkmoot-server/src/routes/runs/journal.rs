@@ -4,9 +4,9 @@ use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, JournalEntry, JournalPage, Problem};
 use folkmoot_core::{
     Refusal, Timestamp,
-    journal::{Entry, EntryState, Key},
+    journal::{Entry, EntryKey, EntryState},
 };
-use folkmoot_store::{JournalQuery, Line};
+use folkmoot_store::{JournalLine, JournalQuery};
 
 use crate::{
     app::App,
@@ -23,13 +23,13 @@ const PAGE_BYTES_MAX: u64 = 4 << 20;
 /// Reads a run's journal
 ///
 /// Its steps in the order in which they began, with their results, and what it waited for.
-#[utoipa::path(get, path = "/v1/runs/{id}/journal", operation_id = "read_journal", tag = "runs", params(("id" = String, Path), wire::JournalQuery),
+#[utoipa::path(get, path = "/v1/runs/{id}/journal", operation_id = "read_journal", tag = "runs", params(("id" = String, Path), wire::JournalListParams),
     responses((status = 200, body = JournalPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn journal(
     State(app): State<App>,
     PageReader(who): PageReader,
     RunPath(run): RunPath,
-    Query(query): Query<wire::JournalQuery>,
+    Query(query): Query<wire::JournalListParams>,
 ) -> Result<Json<JournalPage>, ApiError> {
     let after = query.cursor.as_deref().map(place).transpose()?;
     let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
@@ -57,9 +57,9 @@ pub(crate) async fn journal(
 
 /// How many of these lines make a page: as many as have results of [`PAGE_BYTES_MAX`] together, and
 /// at least one.
-fn fitting(lines: &[Line]) -> usize {
+fn fitting(lines: &[JournalLine]) -> usize {
     let mut bytes = 0;
-    let fits = |line: &&Line| {
+    let fits = |line: &&JournalLine| {
         bytes += line.entry.bytes();
         bytes <= PAGE_BYTES_MAX
     };
@@ -72,7 +72,7 @@ fn cursor(Entry { began_at, key, .. }: &Entry) -> String {
     format!("{}~{hex}", began_at.as_micros())
 }
 
-fn place(cursor: &str) -> Result<(Timestamp, Key), Refusal> {
+fn place(cursor: &str) -> Result<(Timestamp, EntryKey), Refusal> {
     let read = || {
         let (micros, hex) = cursor.split_once('~')?;
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();

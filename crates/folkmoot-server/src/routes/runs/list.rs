@@ -18,12 +18,12 @@ const LIMIT_MAX: u32 = 500;
 /// Lists runs
 ///
 /// The newest first. Agents see their own.
-#[utoipa::path(get, path = "/v1/runs", operation_id = "list_runs", tag = "runs", params(wire::RunQuery),
+#[utoipa::path(get, path = "/v1/runs", operation_id = "list_runs", tag = "runs", params(wire::RunListParams),
     responses((status = 200, body = RunList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
     State(app): State<App>,
     PageReader(who): PageReader,
-    Query(query): Query<wire::RunQuery>,
+    Query(query): Query<wire::RunListParams>,
 ) -> Result<Json<RunList>, ApiError> {
     let query = RunQuery {
         status: query.status,

@@ -7,7 +7,7 @@ use super::brief;
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, RunPath},
+    extract::{AuthenticatedCall, RunPath},
 };
 
 /// Resumes a run
@@ -20,7 +20,7 @@ use crate::{
 pub(crate) async fn resume(
     State(app): State<App>,
     RunPath(run): RunPath,
-    Call { caller, body: ResumeRun {} }: Call<ResumeRun>,
+    AuthenticatedCall { caller, body: ResumeRun {} }: AuthenticatedCall<ResumeRun>,
 ) -> Result<Json<wire::Run>, ApiError> {
     let resumed = app.engine.resume_run(caller, run).await?;
     Ok(Json(brief(&app.engine, resumed)))

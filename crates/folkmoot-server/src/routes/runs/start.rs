@@ -10,7 +10,7 @@ use folkmoot_api::wire::{self, Problem, StartRun};
 use folkmoot_core::{run::Starting, text};
 
 use super::brief;
-use crate::{app::App, debates::asked, error::ApiError, extract::Call};
+use crate::{app::App, debates::config_from_request, error::ApiError, extract::AuthenticatedCall};
 
 /// Starts a run
 ///
@@ -19,7 +19,10 @@ use crate::{app::App, debates::asked, error::ApiError, extract::Call};
 /// is there.
 #[utoipa::path(post, path = "/v1/runs", operation_id = "start_run", tag = "runs", request_body = StartRun,
     responses((status = 201, body = wire::Run), (status = 200, body = wire::Run, description = "You started the same under this id before"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
-pub(crate) async fn start(State(app): State<App>, Call { caller, body }: Call<StartRun>) -> Result<Response, ApiError> {
+pub(crate) async fn start(
+    State(app): State<App>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<StartRun>,
+) -> Result<Response, ApiError> {
     if let Some(kind) = body.kind {
         kind.must_fit(body.workflow.as_ref())?;
     }
@@ -31,7 +34,7 @@ pub(crate) async fn start(State(app): State<App>, Call { caller, body }: Call<St
         input: body.input.map(|input| text::json("input", &input)).transpose()?,
         limits: body.limits.unwrap_or_default(),
     };
-    asked::started_by_name(&app, &caller.principal, &starting).await?;
+    config_from_request::started_by_name(&app, &caller.principal, &starting).await?;
     let (started, is_new) = app.engine.start_or_find_run(caller, starting).await?;
     let location = format!("/v1/runs/{}", started.start.id);
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };

@@ -9,15 +9,15 @@ use axum::{
 use folkmoot_api::wire::{JournalEntry, Problem, RecordStep};
 use folkmoot_core::{
     Digest, Refusal,
-    journal::{EntryKind, NewEntry, Progress, StepError, Write},
+    journal::{EntryKind, EntryStatus, NewEntry, StepError, Write},
     text,
 };
-use folkmoot_engine::Recorded;
+use folkmoot_engine::RecordedEntry;
 
 use crate::{
     app::App,
     error::ApiError,
-    extract::{Call, RunPath},
+    extract::{AuthenticatedCall, RunPath},
 };
 
 /// Records a step of a run that you execute
@@ -31,7 +31,7 @@ use crate::{
 pub(crate) async fn step(
     State(app): State<App>,
     RunPath(run): RunPath,
-    Call { caller, body }: Call<RecordStep>,
+    AuthenticatedCall { caller, body }: AuthenticatedCall<RecordStep>,
 ) -> Result<Response, ApiError> {
     if let Some(kind) = body.kind.filter(|kind| !matches!(kind, EntryKind::Step | EntryKind::Once)) {
         return Err(Refusal::invalid("kind", format!("is {kind}; record step or once")).into());
@@ -50,7 +50,7 @@ pub(crate) async fn step(
         Write::Done(result) => Some(result.clone()),
         _ => None,
     };
-    let Recorded { entry, is_new } = app.engine.record_step(caller, run, entry, write).await?;
+    let RecordedEntry { entry, is_new } = app.engine.record_step(caller, run, entry, write).await?;
     // What was just written is known; only what stood before needs to be read.
     let result = match given {
         Some(result) => Some(result),
@@ -63,14 +63,14 @@ pub(crate) async fn step(
 /// What does not belong to the state is refused: whoever sent it means something else.
 fn write(body: RecordStep) -> Result<Write, Refusal> {
     match (body.state, body.result, body.error) {
-        (Progress::Begun, None, None) => Ok(Write::Begin),
-        (Progress::Begun, ..) => Err(Refusal::invalid("state", "is begun, which takes no result and no error")),
-        (Progress::Done, result, None) => Ok(Write::Done(text::json("result", &result.unwrap_or_default())?)),
-        (Progress::Done, _, Some(_)) => Err(Refusal::invalid("state", "is done, which takes no error")),
-        (Progress::Failed, None, Some(error)) => Ok(Write::Failed(StepError::new(error.code, error.message))),
-        (Progress::Failed, _, None) => Err(Refusal::invalid("error", "is missing: say why the step failed")),
-        (Progress::Failed, Some(_), _) => Err(Refusal::invalid("state", "is failed, which takes no result")),
-        (Progress::Failing | Progress::Waiting, ..) => {
+        (EntryStatus::Begun, None, None) => Ok(Write::Begin),
+        (EntryStatus::Begun, ..) => Err(Refusal::invalid("state", "is begun, which takes no result and no error")),
+        (EntryStatus::Done, result, None) => Ok(Write::Done(text::json("result", &result.unwrap_or_default())?)),
+        (EntryStatus::Done, _, Some(_)) => Err(Refusal::invalid("state", "is done, which takes no error")),
+        (EntryStatus::Failed, None, Some(error)) => Ok(Write::Failed(StepError::new(error.code, error.message))),
+        (EntryStatus::Failed, _, None) => Err(Refusal::invalid("error", "is missing: say why the step failed")),
+        (EntryStatus::Failed, Some(_), _) => Err(Refusal::invalid("state", "is failed, which takes no result")),
+        (EntryStatus::Failing | EntryStatus::Waiting, ..) => {
             Err(Refusal::invalid("state", format!("is {}; record begun, done or failed", body.state)))
         }
     }

@@ -89,8 +89,8 @@ async fn only_the_gates_of_that_debate_are_there() {
 /// HelixAgent's gate API has no word for one vote of several.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_two_must_agree_the_first_is_told_that_it_still_waits() {
-    use folkmoot_core::gate::Policy;
-    let policy = Policy { quorum: 2, ..Policy::default() };
+    use folkmoot_core::gate::GatePolicy;
+    let policy = GatePolicy { quorum: 2, ..GatePolicy::default() };
     let node = Node::with(crate::node::Setting { policy, ..Default::default() }).await;
     let id = start(&node, json!({ "gates": gates(&["proposal"]) })).await;
     let gate = waits(&node, &id, "").await;

@@ -1,7 +1,7 @@
 //! `/v1/debates`: what is started, seen, stopped and decided, and by whom. The defects of the
 //! source system are tests here.
 
-use folkmoot_core::gate::{OnTimeout, Policy};
+use folkmoot_core::gate::{GatePolicy, OnTimeout};
 
 use super::*;
 use crate::{
@@ -152,7 +152,8 @@ async fn agents_debate_and_reviewers_decide() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_cannot_weaken_the_policy_nor_reach_into_a_repository() {
-    let policy = Policy { reviewers: vec![ALICE.parse().unwrap(), "bob".parse().unwrap()], ..Policy::default() };
+    let policy =
+        GatePolicy { reviewers: vec![ALICE.parse().unwrap(), "bob".parse().unwrap()], ..GatePolicy::default() };
     let node = Node::with(Setting { policy, ..Setting::default() }).await;
     let weaker = [
         json!({ "on_timeout": "approve" }),

@@ -2,13 +2,13 @@
 //! `debates/asked/tests.rs`, which fails where one is missing; here is what each of them does,
 //! beside what a debate does without it.
 
-use folkmoot_server::workflows::llm::settings::{Kind, Provider};
+use folkmoot_server::workflows::llm::settings::{ProviderKind, ProviderSettings};
 
 use super::*;
 use crate::node::Setting;
 
-fn rehearsal() -> Provider {
-    serde_json::from_value(json!({ "kind": Kind::Rehearsal })).unwrap()
+fn rehearsal() -> ProviderSettings {
+    serde_json::from_value(json!({ "kind": ProviderKind::Rehearsal })).unwrap()
 }
 
 /// Who was asked to vote, in the order of their names.

@@ -3,7 +3,7 @@
 use folkmoot_core::{
     AgentRole, DebatePhase, Domain,
     agent::Share,
-    debate::record::{Learned, Record, Turn, uuid},
+    debate::record::{DebateRecord, Learned, TurnRecord, uuid},
 };
 use folkmoot_engine::{Ctx, Failure, Workflows};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ const ADMIN: &str = "root-of-all";
 /// Stands in for a debate that learnt something in a rehearsal: it needs no jail.
 pub async fn teach(ctx: Ctx, (): ()) -> Result<(), Failure> {
     let run = ctx.run_id().to_string();
-    let turn = Turn {
+    let turn = TurnRecord {
         id: uuid(&[&run, "turn"]),
         round: 1,
         phase: DebatePhase::Proposal,
@@ -41,7 +41,13 @@ pub async fn teach(ctx: Ctx, (): ()) -> Result<(), Failure> {
         confidence: Share::ONE,
         tags: vec!["tests".to_owned()],
     };
-    ctx.keep("learnt", "debate.learnt", &json!({}), vec![Record::Turn(Box::new(turn)), Record::Lesson(learned)]).await
+    ctx.keep(
+        "learnt",
+        "debate.learnt",
+        &json!({}),
+        vec![DebateRecord::Turn(Box::new(turn)), DebateRecord::Lesson(learned)],
+    )
+    .await
 }
 
 pub async fn lesson(node: &Node) -> Value {

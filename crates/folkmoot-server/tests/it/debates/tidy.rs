@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
-use folkmoot_server::workflows::tools::{Repository, git::Kind};
+use folkmoot_server::workflows::tools::{Repository, git::WorktreeKind};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -135,7 +135,7 @@ async fn what_was_left_while_no_server_was_there_is_removed_when_one_starts() {
     let data = node.stop().await;
     // As it is where the server was killed between the end of the debate and the removal.
     let repository = Repository::open(project.path()).await.unwrap();
-    repository.worktree(Kind::Debate, &session, None).await.unwrap();
+    repository.worktree(WorktreeKind::Debate, &session, None).await.unwrap();
     assert_eq!(project.worktrees().len(), 2);
     let node = Node::on(data, Setting::default()).await;
     for _ in 0..500 {

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use folkmoot_server::workflows::llm::settings::{Kind, Provider};
+use folkmoot_server::workflows::llm::settings::{ProviderKind, ProviderSettings};
 use serde_json::json;
 
 use super::*;
@@ -19,7 +19,7 @@ fn model(folder: &Path) -> Setting {
         esac"#,
         folder.display()
     );
-    let mut provider = Provider::of(Kind::Command);
+    let mut provider = ProviderSettings::of(ProviderKind::Command);
     (provider.command, provider.attempts) = (["/bin/sh", "-c", &script].map(str::to_owned).to_vec(), 1);
     Setting { provider: Some(("baker".to_owned(), provider)), ..Setting::default() }
 }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use folkmoot_server::workflows::llm::settings::{Kind, Provider};
+use folkmoot_server::workflows::llm::settings::{ProviderKind, ProviderSettings};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -278,7 +278,7 @@ fi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scenario_12_what_only_repeats_counts_as_nothing_and_is_shown_so() {
     let command = ["/bin/sh", "-c", PARROT].map(str::to_owned).to_vec();
-    let mut parrot = Provider::of(Kind::Command);
+    let mut parrot = ProviderSettings::of(ProviderKind::Command);
     parrot.command = command;
     let node = Node::with(Setting { provider: Some(("parrot".to_owned(), parrot)), ..Setting::default() }).await;
     let asked = approve(&node, &plan(&node, 3, 3).await).await;
@@ -342,7 +342,7 @@ async fn scenario_15_no_iteration_leaves_a_connection_behind() {
             });
         }
     });
-    let mut provider = Provider::of(Kind::OpenAi);
+    let mut provider = ProviderSettings::of(ProviderKind::OpenAi);
     (provider.base_url, provider.model) = (Some(format!("http://{address}/v1")), Some("m".to_owned()));
     let node = Node::with(Setting { provider: Some(("vendor".to_owned(), provider)), ..Setting::default() }).await;
     let asked = approve(&node, &plan(&node, 8, 8).await).await;

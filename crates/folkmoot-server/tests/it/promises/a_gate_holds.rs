@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use folkmoot_core::{
-    Status,
-    gate::{Choice, Policy},
+    GateStatus,
+    gate::{Choice, GatePolicy},
 };
 use serde_json::json;
 
@@ -20,7 +20,11 @@ async fn a_gate_holds() {
     let gate = node.open("hold").await;
     for _ in 0..3 {
         let waited = node.client("agent-a").wait_gate(&gate.id, Duration::from_millis(30)).await.unwrap();
-        assert_eq!((waited.status, waited.outcome), (Status::Pending, None), "a wait that times out decides nothing");
+        assert_eq!(
+            (waited.status, waited.outcome),
+            (GateStatus::Pending, None),
+            "a wait that times out decides nothing"
+        );
     }
     for verb in ["approve", "reject", "adjust", "pause", "decide"] {
         let body = json!({"decision": "approve", "reason": "me", "feedback": "me"});
@@ -30,9 +34,9 @@ async fn a_gate_holds() {
     let data = node.stop().await;
     let node = Node::on(data, Setting::default()).await;
     let waited = node.client("agent-a").wait_gate(&gate.id, Duration::from_millis(30)).await.unwrap();
-    assert_eq!(waited.status, Status::Pending, "a restart decides nothing");
+    assert_eq!(waited.status, GateStatus::Pending, "a restart decides nothing");
     node.say("alice", &gate, Choice::Approve).await.unwrap();
-    assert_eq!(node.client("agent-a").gate(&gate.id).await.unwrap().status, Status::Approved);
+    assert_eq!(node.client("agent-a").gate(&gate.id).await.unwrap().status, GateStatus::Approved);
 }
 
 #[tokio::test]
@@ -48,13 +52,13 @@ async fn a_gate_opened_before_a_restart_is_decided_after_it_and_its_waiter_learn
         let id = gate.id.clone();
         let waiting = tokio::spawn(async move { waiter.decided(&id, Duration::from_secs(5)).await });
         node.say("bob", &gate, Choice::Reject).await.unwrap();
-        assert_eq!(waiting.await.unwrap().unwrap().status, Status::Rejected);
+        assert_eq!(waiting.await.unwrap().unwrap().status, GateStatus::Rejected);
     }
 }
 
 #[tokio::test]
 async fn a_changed_configuration_does_not_reach_a_gate_that_stands() {
-    let strict = Policy { reviewers: vec!["alice".parse().unwrap()], ..Policy::default() };
+    let strict = GatePolicy { reviewers: vec!["alice".parse().unwrap()], ..GatePolicy::default() };
     let node = Node::with(Setting { policy: strict, ..Setting::default() }).await;
     let gate = node.open("strict").await;
     let data = node.stop().await;

@@ -3,7 +3,7 @@
 
 use folkmoot_core::{
     Timeout,
-    gate::{OnTimeout, Policy},
+    gate::{GatePolicy, OnTimeout},
 };
 use serde_json::json;
 use std::time::Duration;
@@ -44,10 +44,10 @@ async fn nobody_decides_on_a_gate_that_they_opened() {
 
 #[tokio::test]
 async fn an_agent_may_only_tighten_the_policy() {
-    let policy = Policy {
+    let policy = GatePolicy {
         reviewers: vec!["alice".parse().unwrap(), "bob".parse().unwrap(), "carol".parse().unwrap()],
         quorum: 2,
-        ..Policy::default()
+        ..GatePolicy::default()
     };
     let node = Node::with(Setting { policy, ..Setting::default() }).await;
     for weaker in [
@@ -71,7 +71,7 @@ async fn an_agent_may_only_tighten_the_policy() {
 #[tokio::test]
 async fn where_silence_consents_an_agent_cannot_shorten_the_silence() {
     let timeout = Timeout::After(Duration::from_secs(3600));
-    let policy = Policy { on_timeout: OnTimeout::Approve, timeout, ..Policy::default() };
+    let policy = GatePolicy { on_timeout: OnTimeout::Approve, timeout, ..GatePolicy::default() };
     let node = Node::with(Setting { policy, ..Setting::default() }).await;
     let answer = node.post("agent-a", "/v1/gates", json!({"summary": "x", "timeout_ms": 1})).await;
     assert_eq!(answer.code(), "weakens_policy");

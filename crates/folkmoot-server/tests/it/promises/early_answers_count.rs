@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use folkmoot_core::{Status, gate::Choice};
+use folkmoot_core::{GateStatus, gate::Choice};
 
 use crate::node::everywhere;
 
@@ -15,7 +15,7 @@ async fn early_answers_count() {
         first.say("alice", &gate, Choice::Approve).await.unwrap();
         let began = Instant::now();
         let found = last.client("agent-a").wait_gate(&gate.id, Duration::from_secs(60)).await.unwrap();
-        assert_eq!(found.status, Status::Approved);
+        assert_eq!(found.status, GateStatus::Approved);
         assert!(began.elapsed() < Duration::from_secs(30), "it waited for what was there already");
     }
 }

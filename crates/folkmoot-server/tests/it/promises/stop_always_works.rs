@@ -1,6 +1,6 @@
 //! Cancel ends a run in any state, and reaches what is in flight.
 
-use folkmoot_engine::Work;
+use folkmoot_engine::WorkerSettings;
 use serde_json::json;
 
 use crate::{
@@ -25,7 +25,7 @@ async fn stops(nodes: &[Node], run: &str, was: &str) {
 /// One run at a time: so whoever waits for a place is pending, and a place that is not given back
 /// is missed.
 fn one_at_a_time() -> Setting {
-    Setting { work: Some(Work { runs_at_once: 1, ..Work::default() }), ..with_workflows() }
+    Setting { work: Some(WorkerSettings { runs_at_once: 1, ..WorkerSettings::default() }), ..with_workflows() }
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ async fn waiting_costs_nothing() {
 #[tokio::test]
 async fn a_run_that_waits_at_a_gate_costs_nothing_and_goes_on_when_it_is_decided() {
     let one_at_a_time = || {
-        let work = folkmoot_engine::Work { runs_at_once: 1, ..folkmoot_engine::Work::default() };
+        let work = folkmoot_engine::WorkerSettings { runs_at_once: 1, ..folkmoot_engine::WorkerSettings::default() };
         Setting { work: Some(work), ..with_workflows() }
     };
     for nodes in everywhere_with(one_at_a_time).await {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use folkmoot_core::{
     Timeout,
-    question::{Policy, QuestionType, TypeDefaults},
+    question::{QuestionPolicy, QuestionType, TypeDefaults},
 };
 use serde_json::json;
 
@@ -16,7 +16,7 @@ use crate::{
 
 #[tokio::test]
 async fn each_type_has_the_timeout_and_default_that_are_configured() {
-    let mut policy = Policy::default();
+    let mut policy = QuestionPolicy::default();
     let soon = Timeout::After(Duration::from_millis(200));
     policy.set(QuestionType::Blocking, TypeDefaults { timeout: soon, default: Some(json!("main")) }).unwrap();
     policy.set(QuestionType::Approval, TypeDefaults { timeout: soon, default: None }).unwrap();
@@ -53,7 +53,7 @@ async fn each_type_has_the_timeout_and_default_that_are_configured() {
 async fn a_changed_configuration_does_not_reach_a_question_that_stands() {
     let node = Node::start().await;
     let question = node.asks("a1", "", "BLOCKING").await;
-    let mut policy = Policy::default();
+    let mut policy = QuestionPolicy::default();
     let soon = Timeout::After(Duration::from_millis(50));
     policy.set(QuestionType::Blocking, TypeDefaults { timeout: soon, default: Some(json!("whatever")) }).unwrap();
     let node = Node::on(node.stop().await, Setting { questions: policy, ..Setting::default() }).await;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use folkmoot_api::wire::ClearanceFor;
-use folkmoot_core::clearance::Reason;
+use folkmoot_core::clearance::ReleaseReason;
 use serde_json::json;
 
 use crate::{
@@ -312,12 +312,12 @@ async fn the_client_waits_and_is_told_the_same() {
     let clearance = client.clearance(&agent).await.unwrap();
     assert!(!clearance.can_proceed && clearance.blocked_by[0].id == question);
     let waited = client.wait_clearance(&agent, Duration::from_millis(50)).await.unwrap();
-    assert_eq!((waited.cleared, waited.reason), (false, Reason::Timeout));
+    assert_eq!((waited.cleared, waited.reason), (false, ReleaseReason::Timeout));
     let waiting = tokio::spawn(async move { client.cleared(&agent, Duration::from_secs(5)).await });
     tokio::time::sleep(Duration::from_millis(50)).await;
     node.answers(&question, "approve").await;
     let waited = waiting.await.unwrap().unwrap();
-    assert_eq!((waited.cleared, waited.reason), (true, Reason::Answered));
+    assert_eq!((waited.cleared, waited.reason), (true, ReleaseReason::Answered));
     assert_eq!(waited.answers[0].answer, Some(json!("approve")));
 }
 

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// How long anything here may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A token that was made for one test.
 pub struct Minted {
@@ -75,7 +75,8 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
     let mut text = String::new();
     let mut part = [0; 4096];
     while !text.contains(end) {
-        let length = tokio::time::timeout(PATIENCE, stream.read(&mut part)).await.expect("it comes in time").unwrap();
+        let length =
+            tokio::time::timeout(TEST_TIMEOUT, stream.read(&mut part)).await.expect("it comes in time").unwrap();
         assert_ne!(length, 0, "it ended before {end:?}: {text}");
         text += &String::from_utf8_lossy(&part[..length]);
     }
@@ -85,7 +86,7 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
 /// All that still comes until the server ends it.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut rest = Vec::new();
-    let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest)).await;
+    let read = tokio::time::timeout(TEST_TIMEOUT, stream.read_to_end(&mut rest)).await;
     let _ = read.expect("the server ends it in time");
     String::from_utf8_lossy(&rest).into_owned()
 }

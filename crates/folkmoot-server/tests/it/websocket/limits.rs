@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use folkmoot_api::wire::{OpenGate, Verdict};
 use folkmoot_core::gate::Choice;
-use folkmoot_server::Limits;
+use folkmoot_server::ServerLimits;
 use futures_util::SinkExt;
 use serde_json::json;
 use tokio::{
@@ -138,7 +138,7 @@ async fn a_message_that_never_ends_is_ended() {
 
 #[tokio::test]
 async fn a_socket_that_does_not_read_is_dropped_and_can_come_back() {
-    let limits = Limits { write_timeout_ms: 300, requests_per_second: 100_000, ..Limits::default() };
+    let limits = ServerLimits { write_timeout_ms: 300, requests_per_second: 100_000, ..ServerLimits::default() };
     let node = Node::with(Setting { limits: Some(limits), ..Setting::default() }).await;
     let mut deaf = upgraded(&node).await;
     // More than the buffers of both sides hold: each of these characters is six on the wire.
@@ -168,7 +168,7 @@ async fn a_socket_that_does_not_read_is_dropped_and_can_come_back() {
 
 #[tokio::test]
 async fn sockets_are_connections_and_take_the_place_of_others() {
-    let limits = Limits { connections: 1, ..Limits::default() };
+    let limits = ServerLimits { connections: 1, ..ServerLimits::default() };
     let node = Node::with(Setting { limits: Some(limits), ..Setting::default() }).await;
     let mut socket = Socket::open(&node, "vera", "/v1/ws").await;
     socket.frame().await;

@@ -1,4 +1,4 @@
-use folkmoot_core::gate::{Amendment, State};
+use folkmoot_core::gate::{Amendment, GateState};
 use folkmoot_store::Store;
 
 use crate::support::*;
@@ -8,11 +8,11 @@ pub(crate) async fn an_amendment_is_a_new_revision_on_which_no_vote_counts(store
     opening.quorum = Some(2);
     let gate = opened(store, opening).await;
     let voted = gate_of(store.execute(approve(&gate.id, "alice")).await);
-    assert!(matches!(&voted.state, State::Pending { votes } if votes.len() == 1));
+    assert!(matches!(&voted.state, GateState::Pending { votes } if votes.len() == 1));
     let amended = gate_of(store.execute(retitle(&gate.id, "Deploy 1.4.3")).await);
     assert_eq!((amended.revision, amended.seq), (2, 3));
     assert_ne!(amended.digest, gate.digest);
-    assert_eq!(amended.state, State::Pending { votes: Vec::new() });
+    assert_eq!(amended.state, GateState::Pending { votes: Vec::new() });
     assert_eq!(store.gate(&gate.id).await.unwrap().unwrap().gate, amended);
     assert_sound(store).await;
 }

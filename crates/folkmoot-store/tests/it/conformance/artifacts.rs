@@ -109,7 +109,7 @@ pub(crate) async fn what_a_run_records_is_kept_whatever_was_erased(world: &World
     run_of(store.execute(start(Starting { input: Some("{}".to_owned()), ..starting("r1") })).await);
     claimed_of(store.execute(claim("r1", "n1")).await);
     let opens = |opening| {
-        let policy = folkmoot_core::gate::Policy::default();
+        let policy = folkmoot_core::gate::GatePolicy::default();
         Write::Open { opening: Box::new(opening), policy, contents: Vec::new(), alone: None }
     };
     let refused = store.execute(record("r1", 1, "gate", opens(showing("[1]")))).await;
@@ -139,7 +139,8 @@ pub(crate) async fn a_run_that_is_not_over_needs_what_its_gates_and_children_gav
     run_of(store.execute(start(starting("r1"))).await);
     claimed_of(store.execute(claim("r1", "n1")).await);
     let gate = adjustable().id;
-    let (opening_it, policy) = (Opening { id: gate.clone(), ..adjustable() }, folkmoot_core::gate::Policy::default());
+    let (opening_it, policy) =
+        (Opening { id: gate.clone(), ..adjustable() }, folkmoot_core::gate::GatePolicy::default());
     let opens = Write::Open { opening: Box::new(opening_it), policy, contents: Vec::new(), alone: None };
     entry_of(store.execute(record("r1", 1, "gate", opens)).await);
     let edited = Verdict { edited: Some("better".to_owned()), ..verdict(&gate, Choice::Adjust) };

@@ -103,7 +103,7 @@ pub(crate) async fn of_many_claims_at_once_one_wins(store: &impl Store) {
         let won = at_once(store, claims(&run)).await.into_iter().filter(Result::is_ok).count();
         assert_eq!(won, 1, "a woken run");
         let node = store.run(&run_id(&run)).await.unwrap().unwrap();
-        let folkmoot_core::run::State::Running { node, .. } = &node.state else { panic!("{node:?}") };
+        let folkmoot_core::run::RunState::Running { node, .. } = &node.state else { panic!("{node:?}") };
         store.execute(leave(node.as_str())).await.unwrap();
         let others: Vec<_> = claims(&run)
             .into_iter()

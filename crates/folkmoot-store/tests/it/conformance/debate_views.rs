@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use folkmoot_core::{
     Action, Actor, Command, Digest, Outcome, Scope,
-    debate::record::{Status, uuid},
+    debate::record::{DebateStatus, uuid},
     erase::Erasing,
     gate::Opening,
     journal::Fence,
@@ -21,65 +21,65 @@ use crate::support::*;
 /// store's answer.
 pub(crate) async fn where_a_debate_is_follows_from_what_it_waits_for(world: &World<impl Place>) {
     let store = &*world.store;
-    let expect = async |run: &str, expected: Status| {
+    let expect = async |run: &str, expected: DebateStatus| {
         assert_eq!(store.debate(&run_id(run)).await.unwrap().unwrap().status, expected, "{run}");
         let told = world.place.sql(&format!("SELECT status FROM debate_sessions WHERE debate_id = '{run}'")).await;
         assert_eq!(told, [[expected.word()]], "{run}");
-        for of in Status::ALL.iter().copied() {
+        for of in DebateStatus::ALL.iter().copied() {
             let query = DebateQuery { status: Some(of), limit: 100, ..DebateQuery::default() };
             let listed = store.debates(query).await.unwrap().items;
             assert_eq!(listed.iter().any(|view| view.id.as_str() == run), of == expected, "{run} among the {of}");
         }
     };
     run_of(store.execute(start(debating("d1"))).await);
-    expect("d1", Status::Pending).await;
+    expect("d1", DebateStatus::Pending).await;
     claimed_of(store.execute(claim("d1", "n1")).await);
-    expect("d1", Status::Running).await;
+    expect("d1", DebateStatus::Running).await;
     entry_of(store.execute(record("d1", 1, "gate", opens("g1"))).await);
-    expect("d1", Status::Paused).await;
+    expect("d1", DebateStatus::Paused).await;
     let waiting = store.debate(&run_id("d1")).await.unwrap().unwrap().waiting_at;
     assert_eq!(waiting.map(|id| id.to_string()), Some("g1".to_owned()));
     run_of(store.execute(park(parking("d1", 1, 0))).await);
-    expect("d1", Status::Paused).await;
+    expect("d1", DebateStatus::Paused).await;
     gate_of(store.execute(approve(&"g1".parse().unwrap(), "alice")).await);
-    expect("d1", Status::Running).await;
+    expect("d1", DebateStatus::Running).await;
     assert_eq!(store.debate(&run_id("d1")).await.unwrap().unwrap().waiting_at, None);
     run_of(store.execute(cancel_run("d1")).await);
-    expect("d1", Status::Cancelled).await;
+    expect("d1", DebateStatus::Cancelled).await;
 
     // What goes on beside a debate does not hold it.
     an_empty_debate(store, "d2").await;
     entry_of(store.execute(record("d2", 1, "beside", opens("g2"))).await);
     world.place.sql("UPDATE gates SET mode = 'reaction' WHERE id = 'g2'").await;
-    expect("d2", Status::Running).await;
+    expect("d2", DebateStatus::Running).await;
     // Nor does what somebody else has decided in its run.
     let of_agent = opened(store, Opening { run_id: Some(run_id("d2")), ..opening() }).await;
-    expect("d2", Status::Running).await;
+    expect("d2", DebateStatus::Running).await;
     assert_eq!(store.debate(&run_id("d2")).await.unwrap().unwrap().waiting_at, None, "{}", of_agent.id);
     // Parked for nobody in particular, for an answer, for clearance, and stopped.
     run_of(store.execute(park(parking("d2", 1, 0))).await);
-    expect("d2", Status::Running).await;
+    expect("d2", DebateStatus::Running).await;
     an_empty_debate(store, "d3").await;
     entry_of(store.execute(record("d3", 1, "ask", asks("q3", QuestionType::Preference))).await);
-    expect("d3", Status::Running).await;
+    expect("d3", DebateStatus::Running).await;
     run_of(store.execute(park(parking("d3", 1, 0))).await);
-    expect("d3", Status::Paused).await;
+    expect("d3", DebateStatus::Paused).await;
     question_of(store.execute(answer(&"q3".parse().unwrap(), "red")).await);
-    expect("d3", Status::Running).await;
+    expect("d3", DebateStatus::Running).await;
     an_empty_debate(store, "d4").await;
     halt_of(store.execute(raise(Scope::All)).await);
     run_of(store.execute(park(parking_held("d4", 1, 0, &["d4"]))).await);
-    expect("d4", Status::Paused).await;
+    expect("d4", DebateStatus::Paused).await;
     an_empty_debate(store, "d5").await;
     run_of(store.execute(stop("d5", 1)).await);
-    expect("d5", Status::Paused).await;
+    expect("d5", DebateStatus::Paused).await;
     run_of(store.execute(resume_run("d5")).await);
-    expect("d5", Status::Pending).await;
+    expect("d5", DebateStatus::Pending).await;
     an_empty_debate(store, "d6").await;
     let conclusion = Conclusion::Failed { code: "budget".to_owned(), message: "spent".to_owned() };
     let fail = Action::EndRun { run: run_id("d6"), fence: Fence::Epoch(1), conclusion };
     run_of(store.execute(command(Actor::System, fail)).await);
-    expect("d6", Status::Failed).await;
+    expect("d6", DebateStatus::Failed).await;
     a_worked_on_run(store, "r1").await;
     assert_eq!(store.debate(&run_id("r1")).await, Ok(None), "another run is no debate");
 }
@@ -207,7 +207,7 @@ pub(crate) async fn what_is_erased_is_in_no_view_and_a_live_debate_needs_its_tex
     assert_eq!(texts(store, "d1").await, ["erased"]);
     assert_eq!(store.versions(versions_of("d1")).await.unwrap()[0].code, None);
     let view = store.debate(&run_id("d1")).await.unwrap().unwrap();
-    assert_eq!((view.topic, view.config, view.status), (None, None, Status::Completed));
+    assert_eq!((view.topic, view.config, view.status), (None, None, DebateStatus::Completed));
     let lessons = store.lessons(LessonQuery { limit: 9, ..LessonQuery::default() }).await;
     assert_eq!(lessons, Ok(Vec::new()), "what says nothing teaches nothing");
     let rows = "SELECT (SELECT count(*) FROM debate_turns WHERE content IS NULL), (SELECT count(*) FROM code_versions

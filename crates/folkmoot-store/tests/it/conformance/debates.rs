@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use folkmoot_core::{
     Action, AgentRole, Deadline, DebatePhase, Domain,
-    debate::record::{Level, Record, Status, uuid},
+    debate::record::{DebateRecord, DebateStatus, LogLevel, uuid},
     run::Starting,
 };
 use folkmoot_store::{DebateQuery, LessonQuery, LineQuery, Store, TurnQuery, VersionQuery};
@@ -29,15 +29,19 @@ pub(crate) fn lines_of(run: &str) -> LineQuery {
 pub(crate) async fn what_a_debate_keeps_reads_back(store: &impl Store) {
     run_of(store.execute(start(debating("d1"))).await);
     let view = store.debate(&run_id("d1")).await.unwrap().unwrap();
-    assert_eq!((view.status, view.topic.as_deref(), &view.session), (Status::Pending, Some("Which cache?"), &None));
+    assert_eq!(
+        (view.status, view.topic.as_deref(), &view.session),
+        (DebateStatus::Pending, Some("Which cache?"), &None)
+    );
     assert_eq!((view.initiated_by, view.created_at, view.completed_at), (name("agent-a"), noon(), None));
     claimed_of(store.execute(claim("d1", "n1")).await);
-    let records = vec![session(1), turn("d1", "1"), version("d1", 1), line(Level::Warn, Some(HOUR)), lesson("d1", "1")];
+    let records =
+        vec![session(1), turn("d1", "1"), version("d1", 1), line(LogLevel::Warn, Some(HOUR)), lesson("d1", "1")];
     entry_of(store.execute(keep("d1", "first", records)).await);
     entry_of(store.execute(keep("d1", "second", vec![session(2), version("d1", 2)])).await);
 
     let view = store.debate(&run_id("d1")).await.unwrap().unwrap();
-    assert_eq!((view.status, view.session_id.as_str()), (Status::Running, "s1"));
+    assert_eq!((view.status, view.session_id.as_str()), (DebateStatus::Running, "s1"));
     assert_eq!(view.topic.as_deref(), Some("Which cache, and \"why\"?"));
     assert_eq!(view.config, Some(json!({"max_rounds": 3, "min_consensus": 0.75})));
     assert_eq!(view.outcome, Some(json!({"winner": "a", "rounds": 2})));
@@ -79,7 +83,7 @@ pub(crate) async fn what_a_debate_keeps_reads_back(store: &impl Store) {
     let [kept] = lines.as_slice() else { panic!("one line was expected: {lines:?}") };
     assert_eq!(
         (kept.level, kept.message.as_str(), kept.data.as_deref()),
-        (Level::Warn, "warn: it is late", Some(r#"{"by":3}"#))
+        (LogLevel::Warn, "warn: it is late", Some(r#"{"by":3}"#))
     );
     assert_eq!(kept.expires_at, Deadline::At(noon().plus(HOUR)));
 
@@ -100,13 +104,13 @@ pub(crate) async fn what_a_debate_keeps_reads_back(store: &impl Store) {
 
     run_of(store.execute(end("d1", 1, "[]")).await);
     let view = store.debate(&run_id("d1")).await.unwrap().unwrap();
-    assert_eq!((view.status, view.completed_at), (Status::Completed, Some(noon())));
+    assert_eq!((view.status, view.completed_at), (DebateStatus::Completed, Some(noon())));
     assert_sound(store).await;
 }
 
 pub(crate) async fn the_same_record_twice_keeps_one_row_within_a_batch_too(store: &impl Store) {
     an_empty_debate(store, "d1").await;
-    let first = || keep("d1", "first", vec![session(1), turn("d1", "1"), line(Level::Info, None)]);
+    let first = || keep("d1", "first", vec![session(1), turn("d1", "1"), line(LogLevel::Info, None)]);
     let second = keep("d1", "second", vec![session(2), turn("d1", "1"), version("d1", 1), version("d1", 1)]);
     for answer in at_once(store, [first(), first(), second, first()]).await {
         entry_of(answer);
@@ -127,7 +131,7 @@ pub(crate) async fn what_is_refused_keeps_nothing(store: &impl Store) {
     let before = store.head().await.unwrap();
     let mut nul = plain_turn("d1", "1");
     nul.metadata = json!({"said": "\0"});
-    let bad = keep("d1", "first", vec![turn("d1", "2"), Record::Turn(Box::new(nul))]);
+    let bad = keep("d1", "first", vec![turn("d1", "2"), DebateRecord::Turn(Box::new(nul))]);
     assert_eq!(refusal_of(store.execute(bad).await).code(), "invalid");
     assert_eq!(refusal_of(store.execute(keep("r1", "first", vec![turn("r1", "1")])).await).code(), "invalid");
     let stale = record("d1", 7, "first", kept(vec![turn("d1", "1")]));
@@ -147,10 +151,10 @@ pub(crate) async fn each_filter_narrows_the_turns_and_the_lines(store: &impl Sto
         said.round = n / 3;
         said.phase = if n % 2 == 0 { DebatePhase::Proposal } else { DebatePhase::Critique };
         said.agent_id = name(if n < 4 { "proposer-1" } else { "critic-1" });
-        let level = Level::ALL[n as usize % 4];
+        let level = LogLevel::ALL[n as usize % 4];
         entry_of(
             store
-                .execute(keep("d1", &format!("turn-{n}"), vec![Record::Turn(Box::new(said)), line(level, None)]))
+                .execute(keep("d1", &format!("turn-{n}"), vec![DebateRecord::Turn(Box::new(said)), line(level, None)]))
                 .await,
         );
     }
@@ -175,10 +179,10 @@ pub(crate) async fn each_filter_narrows_the_turns_and_the_lines(store: &impl Sto
         seen.extend(page.into_iter().map(|view| view.turn.id));
     }
     assert_eq!(seen, (0..6).map(|n| uuid(&["d1", "turn", &n.to_string()])).collect::<Vec<_>>());
-    let levels = async |query| -> Vec<Level> {
+    let levels = async |query| -> Vec<LogLevel> {
         store.debate_log(query).await.unwrap().into_iter().map(|line| line.level).collect()
     };
-    use Level::*;
+    use LogLevel::*;
     assert_eq!(levels(lines_of("d1")).await, [Debug, Info, Warn, Error, Debug, Info]);
     assert_eq!(levels(LineQuery { level: Some(Warn), ..lines_of("d1") }).await, [Warn, Error]);
     let first = store.debate_log(LineQuery { limit: 4, ..lines_of("d1") }).await.unwrap();
@@ -201,7 +205,7 @@ pub(crate) async fn paging_visits_every_debate_once(world: &World<impl Place>) {
         let (mut after, mut seen) = (None, Vec::new());
         loop {
             let initiated_by = initiated_by.map(name);
-            let query = DebateQuery { status: Some(Status::Pending), initiated_by, after, limit: 2 };
+            let query = DebateQuery { status: Some(DebateStatus::Pending), initiated_by, after, limit: 2 };
             let page = store.debates(query).await.unwrap();
             seen.extend(page.items.into_iter().map(|view| view.id.to_string()));
             after = page.next;
@@ -217,7 +221,7 @@ pub(crate) async fn lines_are_forgotten_when_their_time_is_over(world: &World<im
     let store = &*world.store;
     an_empty_debate(store, "d1").await;
     let spans = [None, Some(HOUR), Some(HOUR * 2), Some(HOUR), Some(HOUR)];
-    let lines = spans.map(|span| line(Level::Info, span));
+    let lines = spans.map(|span| line(LogLevel::Info, span));
     entry_of(store.execute(keep("d1", "first", lines.to_vec())).await);
     let count = async || store.debate_log(lines_of("d1")).await.unwrap().len();
     assert_eq!(store.forget_debate_log(noon(), 10).await, Ok(0));
@@ -237,9 +241,9 @@ pub(crate) async fn lessons_come_newest_first(world: &World<impl Place>) {
         let (run, by) = (format!("d{n}"), if n == 3 { "agent-b" } else { "agent-a" });
         run_of(store.execute(command(agent(by), Action::StartRun(Box::new(debating(&run))))).await);
         claimed_of(store.execute(claim(&run, "n1")).await);
-        let Record::Lesson(mut learned) = lesson(&run, "1") else { unreachable!("it is a lesson") };
+        let DebateRecord::Lesson(mut learned) = lesson(&run, "1") else { unreachable!("it is a lesson") };
         learned.domain = if n == 1 { Domain::Security } else { Domain::Code };
-        entry_of(store.execute(keep(&run, "first", vec![Record::Lesson(learned)])).await);
+        entry_of(store.execute(keep(&run, "first", vec![DebateRecord::Lesson(learned)])).await);
         world.clock.advance(Duration::from_secs(1));
     }
     let debates = async |domain, by: Option<&str>, limit| -> Vec<String> {

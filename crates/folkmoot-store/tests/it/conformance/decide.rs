@@ -1,6 +1,6 @@
 use folkmoot_core::{
-    Action, Digest, Gate, Refusal, Status, Timeout,
-    gate::{Choice, Kind, State, Verdict},
+    Action, Digest, Gate, GateStatus, Refusal, Timeout,
+    gate::{Choice, GateKind, GateState, Verdict},
 };
 use folkmoot_store::Store;
 use futures_util::future::join_all;
@@ -11,7 +11,7 @@ pub(crate) async fn a_late_decision_is_told_who_won(store: &impl Store) {
     let gate = an_open_gate(store).await;
     let won = gate_of(store.execute(approve(&gate.id, "alice")).await);
     let decision = won.decision().unwrap().clone();
-    assert_eq!((won.status(), decision.reviewer.as_str()), (Status::Approved, "alice"));
+    assert_eq!((won.status(), decision.reviewer.as_str()), (GateStatus::Approved, "alice"));
     let late = refusal_of(store.execute(reject(&gate.id, "bob")).await);
     assert_eq!(late, Refusal::Decided { decision: Box::new(decision) });
 }
@@ -120,7 +120,7 @@ pub(crate) async fn votes_are_counted_across_commands(store: &impl Store) {
     opening.quorum = Some(3);
     let gate = opened(store, opening).await;
     let first = gate_of(store.execute(approve(&gate.id, "alice")).await);
-    assert!(matches!(&first.state, State::Pending { votes } if votes.len() == 1));
+    assert!(matches!(&first.state, GateState::Pending { votes } if votes.len() == 1));
     let (twice, second, third) = tokio::join!(
         biased;
         store.execute(approve(&gate.id, "alice")),
@@ -128,7 +128,7 @@ pub(crate) async fn votes_are_counted_across_commands(store: &impl Store) {
         store.execute(approve(&gate.id, "carol")),
     );
     assert_eq!(refusal_of(twice), Refusal::AlreadyVoted { gate: gate.id.clone() });
-    assert_eq!(gate_of(second).status(), Status::Pending);
+    assert_eq!(gate_of(second).status(), GateStatus::Pending);
     let third = gate_of(third);
     let voters: Vec<_> = third.decision().unwrap().votes.iter().map(|vote| vote.reviewer.to_string()).collect();
     assert_eq!(voters, ["alice", "bob", "carol"]);
@@ -138,7 +138,7 @@ pub(crate) async fn votes_are_counted_across_commands(store: &impl Store) {
 
 pub(crate) async fn an_edited_text_is_kept(store: &impl Store) {
     let mut opening = opening();
-    opening.kind = Kind::Proposal;
+    opening.kind = GateKind::Proposal;
     let gate = opened(store, opening).await;
     let edited = Verdict { edited: Some("Better so".to_owned()), ..verdict(&gate.id, Choice::Adjust) };
     let gate = gate_of(store.execute(command(reviewer("alice"), Action::Decide(edited))).await);
@@ -153,5 +153,5 @@ pub(crate) async fn a_decision_that_comes_at_the_deadline_is_too_late(world: &Wo
     world.clock.advance(minutes(1));
     let late = refusal_of(world.store.execute(approve(&gate.id, "alice")).await);
     assert_eq!(late, Refusal::Overdue { gate: gate.id.clone(), deadline: gate.deadline });
-    assert_eq!(world.store.gate(&gate.id).await.unwrap().unwrap().gate.status(), Status::Pending);
+    assert_eq!(world.store.gate(&gate.id).await.unwrap().unwrap().gate.status(), GateStatus::Pending);
 }

@@ -1,5 +1,5 @@
 use folkmoot_core::{
-    Command, Outcome, Refusal, Status, Timeout,
+    Command, GateStatus, Outcome, Refusal, Timeout,
     gate::{OnTimeout, Opening},
 };
 use folkmoot_store::Store;
@@ -86,7 +86,7 @@ pub(crate) async fn a_lapsed_gate_makes_room_for_its_successor(world: &World<imp
     // Its timer has not come round, but nothing can approve it any more.
     let successor = gate_of(store.execute(ask("agent-a", "deploy", "Deploy?")).await);
     assert_ne!(successor.id, lapsed.id);
-    assert_eq!(store.gate(&lapsed.id).await.unwrap().unwrap().gate.status(), Status::TimedOut);
+    assert_eq!(store.gate(&lapsed.id).await.unwrap().unwrap().gate.status(), GateStatus::TimedOut);
     assert_eq!(store.next_due().await, Ok(successor.deadline.moment()));
     assert_sound(store).await;
 }

@@ -2,7 +2,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use folkmoot_core::{
     Delivery, Outcome, Timestamp,
-    delivery::{Again, DeliveryResult, State, Status},
+    delivery::{Again, DeliveryResult, DeliveryState, DeliveryStatus},
     gate::Opening,
 };
 use folkmoot_store::{DeliveryQuery, Store, WaitingFor};
@@ -60,27 +60,30 @@ pub(crate) async fn a_delivery_reads_back_through_its_whole_life(world: &World<i
     let channel = "Ärger mit '\";--";
     let read = async |id| store.delivery(id).await.unwrap().unwrap();
     let [waiting] = <[Delivery; 1]>::try_from(deliveries(store).await).unwrap();
-    assert_eq!((waiting.state, waiting.attempts), (State::Waiting { due: noon() }, 0));
+    assert_eq!((waiting.state, waiting.attempts), (DeliveryState::Waiting { due: noon() }, 0));
     let [sending] = <[Delivery; 1]>::try_from(deliveries_of(store.execute(take(channel, 9)).await)).unwrap();
     assert_eq!(sending, Delivery { attempts: 1, epoch: 1, state: sending.state, ..waiting.clone() });
     assert_eq!(
         (sending.state, read(&waiting.id).await),
-        (State::Sending { until: noon().plus(LEASE) }, sending.clone())
+        (DeliveryState::Sending { until: noon().plus(LEASE) }, sending.clone())
     );
     let failed = fails("503\u{0} of \"x\"", Again::After(Duration::from_secs(600)));
     let failed = delivery_of(store.execute(settle(&sending, failed)).await);
     assert_eq!(failed.last_error.as_deref(), Some("503\u{fffd} of \"x\""));
-    assert_eq!((failed.state, read(&waiting.id).await), (State::Waiting { due: noon().plus(minutes(10)) }, failed));
+    assert_eq!(
+        (failed.state, read(&waiting.id).await),
+        (DeliveryState::Waiting { due: noon().plus(minutes(10)) }, failed)
+    );
     assert_eq!(deliveries_of(store.execute(take(channel, 9)).await), [], "not yet due");
     world.clock.advance(minutes(10));
     let [again] = <[Delivery; 1]>::try_from(deliveries_of(store.execute(take(channel, 9)).await)).unwrap();
     let dead = delivery_of(store.execute(settle(&again, fails("410", Again::Never))).await);
-    assert_eq!((dead.status(), dead.attempts, read(&waiting.id).await), (Status::Dead, 2, dead.clone()));
+    assert_eq!((dead.status(), dead.attempts, read(&waiting.id).await), (DeliveryStatus::Dead, 2, dead.clone()));
     let resent = delivery_of(store.execute(redeliver(&dead.id)).await);
-    assert_eq!((resent.status(), resent.attempts, resent.epoch), (Status::Waiting, 0, 2));
+    assert_eq!((resent.status(), resent.attempts, resent.epoch), (DeliveryStatus::Waiting, 0, 2));
     let [last] = <[Delivery; 1]>::try_from(deliveries_of(store.execute(take(channel, 9)).await)).unwrap();
     let delivered = delivery_of(store.execute(settle(&last, DeliveryResult::Told)).await);
-    assert_eq!((delivered.status(), read(&waiting.id).await), (Status::Delivered, delivered.clone()));
+    assert_eq!((delivered.status(), read(&waiting.id).await), (DeliveryStatus::Delivered, delivered.clone()));
     let log = assert_sound(store).await;
     let of_it = log.iter().filter(|event| *event.fact.stream == *delivered.stream());
     let said: Vec<_> = of_it.map(|event| (event.fact.stream_seq, event.fact.kind.to_string())).collect();
@@ -108,10 +111,10 @@ pub(crate) async fn of_many_takers_at_once_one_gets_each_delivery(world: &World<
         let lost = settle(lost, fails("too late", Again::Never));
         let (lost, told) = tokio::join!(biased; store.execute(lost), store.execute(settle(has, DeliveryResult::Told)));
         assert_eq!(lost, Ok(Outcome::Nothing));
-        assert_eq!(delivery_of(told).status(), Status::Delivered);
+        assert_eq!(delivery_of(told).status(), DeliveryStatus::Delivered);
     }
-    assert_eq!(store.count_deliveries(Status::Delivered).await, Ok(20));
-    assert_eq!(store.count_deliveries(Status::Waiting).await, Ok(20));
+    assert_eq!(store.count_deliveries(DeliveryStatus::Delivered).await, Ok(20));
+    assert_eq!(store.count_deliveries(DeliveryStatus::Waiting).await, Ok(20));
     assert_sound(store).await;
 }
 
@@ -148,9 +151,9 @@ pub(crate) async fn what_waits_for_a_channel_that_is_none_dies(store: &impl Stor
     assert_eq!(deliveries_of(store.execute(abandon("nowhere")).await), []);
     assert_eq!(
         delivery_of(store.execute(settle(&under_way[0], DeliveryResult::Told)).await).status(),
-        Status::Delivered
+        DeliveryStatus::Delivered
     );
-    assert_eq!(store.count_deliveries(Status::Dead).await, Ok(299));
+    assert_eq!(store.count_deliveries(DeliveryStatus::Dead).await, Ok(299));
     let waiting: Vec<_> = store.waiting("", 10).await.unwrap().into_iter().map(|waiting| waiting.channel).collect();
     assert_eq!(waiting, ["ops"]);
     let died = assert_sound(store).await.iter().filter(|event| event.fact.kind == "delivery.died").count();
@@ -203,11 +206,11 @@ pub(crate) async fn paging_visits_every_delivery_once(world: &World<impl Place>)
             }
         }
     };
-    let (status, channel) = (Some(Status::Dead), Some("mail".to_owned()));
+    let (status, channel) = (Some(DeliveryStatus::Dead), Some("mail".to_owned()));
     assert_eq!(count(DeliveryQuery::default()).await, 50);
     assert_eq!(count(DeliveryQuery { channel: channel.clone(), ..DeliveryQuery::default() }).await, 25);
     assert_eq!(count(DeliveryQuery { status, ..DeliveryQuery::default() }).await, 5);
-    let waiting = Some(Status::Waiting);
+    let waiting = Some(DeliveryStatus::Waiting);
     assert_eq!(count(DeliveryQuery { status: waiting, channel, ..DeliveryQuery::default() }).await, 20);
 }
 

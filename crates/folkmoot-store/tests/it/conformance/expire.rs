@@ -1,6 +1,6 @@
 use folkmoot_core::{
-    Action, Deadline, Outcome, Status,
-    gate::{OnTimeout, Policy},
+    Action, Deadline, GateStatus, Outcome,
+    gate::{GatePolicy, OnTimeout},
 };
 use folkmoot_store::Store;
 
@@ -12,7 +12,7 @@ pub(crate) async fn an_overdue_gate_times_out_once(world: &World<impl Place>) {
     world.clock.advance(minutes(30));
     let (first, second) = tokio::join!(biased; store.execute(expire(&gate.id)), store.execute(expire(&gate.id)));
     let expired = gate_of(first);
-    assert_eq!((expired.status(), expired.seq), (Status::TimedOut, 2));
+    assert_eq!((expired.status(), expired.seq), (GateStatus::TimedOut, 2));
     assert_eq!(gate_of(second), expired);
     assert_eq!(store.gate(&gate.id).await.unwrap().unwrap().gate, expired);
     assert_eq!(store.next_due().await, Ok(None));
@@ -37,7 +37,7 @@ pub(crate) async fn an_escalation_waits_once_more(world: &World<impl Place>) {
     assert_eq!((escalated.escalated, escalated.deadline), (true, Deadline::At(due)));
     assert_eq!(store.next_due().await, Ok(Some(due)));
     world.clock.advance(minutes(30));
-    assert_eq!(gate_of(store.execute(expire(&gate.id)).await).status(), Status::TimedOut);
+    assert_eq!(gate_of(store.execute(expire(&gate.id)).await).status(), GateStatus::TimedOut);
     assert_eq!(store.next_due().await, Ok(None));
     assert_sound(store).await;
 }
@@ -52,11 +52,11 @@ pub(crate) async fn a_timer_of_a_gate_that_is_gone_is_cleared(world: &World<impl
 
 pub(crate) async fn a_gate_that_reminds_is_due_again_and_reads_back(world: &World<impl Place>) {
     let store = &*world.store;
-    let policy = Policy {
+    let policy = GatePolicy {
         remind_before_ms: vec![60_000, 20 * 60_000],
         escalate_before_ms: Some(10 * 60_000),
         escalate_to: vec!["boss".to_owned()],
-        ..Policy::default()
+        ..GatePolicy::default()
     };
     let opening = Box::new(opening());
     let gate =
@@ -70,7 +70,7 @@ pub(crate) async fn a_gate_that_reminds_is_due_again_and_reads_back(world: &Worl
         assert_eq!(store.gate(&gate.id).await.unwrap().unwrap().gate, moved);
     }
     world.clock.advance(minutes(1));
-    assert_eq!(gate_of(store.execute(expire(&gate.id)).await).status(), Status::TimedOut);
+    assert_eq!(gate_of(store.execute(expire(&gate.id)).await).status(), GateStatus::TimedOut);
     let told: Vec<_> = deliveries(store).await.into_iter().map(|told| (told.channel, told.kind)).collect();
     assert_eq!(told, [("boss".to_owned(), "gate.escalated".to_owned())]);
     assert_sound(store).await;

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use folkmoot_core::{
-    Refusal, Status, Timeout,
+    GateStatus, Refusal, Timeout,
     gate::{Opening, Risk},
 };
 use folkmoot_store::{Cursor, Error, GateQuery, GateView, Store};
@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use crate::support::*;
 
 fn inbox() -> GateQuery {
-    GateQuery { status: Some(Status::Pending), limit: 100, ..GateQuery::default() }
+    GateQuery { status: Some(GateStatus::Pending), limit: 100, ..GateQuery::default() }
 }
 
 fn everything() -> GateQuery {
@@ -85,7 +85,7 @@ pub(crate) async fn other_lists_are_newest_first(world: &World<impl Place>) {
     store.execute(approve(&opened[4], "alice")).await.unwrap();
     let newest: Vec<_> = opened.iter().rev().map(ToString::to_string).collect();
     assert_eq!(ids(store, everything()).await, newest);
-    let approved = GateQuery { status: Some(Status::Approved), ..everything() };
+    let approved = GateQuery { status: Some(GateStatus::Approved), ..everything() };
     assert_eq!(ids(store, approved).await, [opened[4].to_string(), opened[1].to_string()]);
 }
 
@@ -123,7 +123,7 @@ pub(crate) async fn paging_through_decided_gates_ends(world: &World<impl Place>)
     let gates = join_all((0..20).map(|_| an_open_gate(store))).await;
     join_all(gates.iter().map(|gate| store.execute(approve(&gate.id, "alice")))).await;
     for limit in [1, 3, 19, 20, 21] {
-        let query = GateQuery { status: Some(Status::Approved), limit, ..everything() };
+        let query = GateQuery { status: Some(GateStatus::Approved), limit, ..everything() };
         assert_eq!(page_through(store, query, async || ()).await.len(), 20);
     }
 }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use folkmoot_core::{
     Refusal, Timeout,
-    gate::{Choice, Kind, OnTimeout, Risk, SelfReview},
+    gate::{Choice, GateKind, OnTimeout, Risk, SelfReview},
 };
 use folkmoot_store::{Error, GateView, Store};
 
@@ -87,7 +87,7 @@ pub(crate) async fn every_field_survives_the_row(store: &impl Store) {
     opening.session_id = Some("session-9".parse().unwrap());
     opening.title = Some("Ärger mit „Zitaten“ '\";-- \u{1f5f3}".to_owned());
     opening.summary = "Zeile eins\nZeile zwei\r\n\t\u{7f}\u{feff}\u{10ffff}".to_owned();
-    opening.kind = Kind::Checkpoint;
+    opening.kind = GateKind::Checkpoint;
     opening.risk = Risk::Critical;
     opening.allowed = Some(vec![Choice::Pause, Choice::Reject, Choice::Approve]);
     opening.timeout = Some(Timeout::Never);

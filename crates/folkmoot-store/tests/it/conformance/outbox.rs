@@ -1,6 +1,6 @@
 use folkmoot_core::{
-    Status, Timeout,
-    gate::{Opening, State},
+    GateStatus, Timeout,
+    gate::{GateState, Opening},
 };
 use folkmoot_store::Store;
 use futures_util::future::join_all;
@@ -33,9 +33,9 @@ pub(crate) async fn a_decision_wakes_its_run_once(world: &World<impl Place>) {
     let gate = opened(store, of_run).await;
     let wakes = async || world.place.sql("SELECT wakes FROM runs WHERE id = 'run-1'").await[0][0].clone();
     let voted = gate_of(store.execute(approve(&gate.id, "alice")).await);
-    assert!(matches!(voted.state, State::Pending { .. }));
+    assert!(matches!(voted.state, GateState::Pending { .. }));
     assert_eq!(wakes().await, "0");
-    assert_eq!(gate_of(store.execute(approve(&gate.id, "bob")).await).status(), Status::Approved);
+    assert_eq!(gate_of(store.execute(approve(&gate.id, "bob")).await).status(), GateStatus::Approved);
     assert_eq!(wakes().await, "1");
     refusal_of(store.execute(reject(&gate.id, "carol")).await);
     assert_eq!(wakes().await, "1");

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use folkmoot_core::{
     Refusal, Scope, Subject, Timeout,
-    question::{Asking, Close, QuestionType, Status},
+    question::{Asking, Close, QuestionStatus, QuestionType},
 };
 use folkmoot_store::{Clock, QuestionQuery, Store};
 use futures_util::future::join_all;
@@ -103,7 +103,7 @@ pub(crate) async fn a_question_that_reminds_is_due_again(world: &World<impl Plac
     let due = store.due(world.clock.now(), 10).await.unwrap();
     assert_eq!(due.iter().map(|timer| &timer.subject).collect::<Vec<_>>(), [&Subject::Question(question.id.clone())]);
     let reminded = question_of(store.execute(lapse(&question.id)).await);
-    assert_eq!((reminded.status(), reminded.reminders), (Status::Pending, 1));
+    assert_eq!((reminded.status(), reminded.reminders), (QuestionStatus::Pending, 1));
     assert_eq!(store.next_due().await.unwrap(), reminded.due.moment());
     store.execute(answer(&question.id, "seen")).await.unwrap();
     assert_eq!(store.next_due().await.unwrap(), None);
@@ -118,7 +118,7 @@ pub(crate) async fn a_question_expires_with_its_default(world: &World<impl Place
     assert_eq!(late.refusal().unwrap().code(), "question_expired", "from its deadline on nobody can answer");
     let expired = question_of(store.execute(lapse(&question.id)).await);
     let closure = expired.closure().unwrap();
-    assert_eq!((closure.status, closure.answer.as_ref()), (Status::Expired, Some(&"go".into())));
+    assert_eq!((closure.status, closure.answer.as_ref()), (QuestionStatus::Expired, Some(&"go".into())));
     assert_eq!(store.holds().await.unwrap().1, []);
     assert_sound(store).await;
 }
@@ -142,8 +142,8 @@ pub(crate) async fn lists_put_what_is_urgent_first_and_page_without_a_gap(store:
     };
     let [preference, blocking, emergency, decision] = <[_; 4]>::try_from(asked_ids).unwrap();
     let urgent = [&emergency, &blocking, &decision, &preference].map(Clone::clone);
-    assert_eq!(list(Some(Status::Pending), 1).await, urgent);
-    assert_eq!(list(Some(Status::Pending), 3).await, urgent);
+    assert_eq!(list(Some(QuestionStatus::Pending), 1).await, urgent);
+    assert_eq!(list(Some(QuestionStatus::Pending), 3).await, urgent);
     assert_eq!(list(None, 3).await.len(), 4);
     let mine = QuestionQuery { agent: Some(name("somebody-else")), limit: 10, ..QuestionQuery::default() };
     assert_eq!(store.questions(mine).await.unwrap().items, []);

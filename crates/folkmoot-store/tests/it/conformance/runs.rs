@@ -4,9 +4,9 @@ use folkmoot_core::{
     Action, Deadline, Digest, Run, Subject, Timer,
     journal::{EntryState, Fence, Recording, Waits, Write},
     question::{Asking, QuestionType},
-    run::{Conclusion, Limits, Parking, Starting, State, Status},
+    run::{Conclusion, Parking, RunLimits, RunState, RunStatus, Starting},
 };
-use folkmoot_store::{Clock, JournalQuery, Line, RunQuery, Store};
+use folkmoot_store::{Clock, JournalLine, JournalQuery, RunQuery, Store};
 
 use crate::support::*;
 
@@ -30,11 +30,11 @@ pub(crate) async fn the_whole_life_of_a_run_reads_back(world: &World<impl Place>
     let starting = Starting {
         title: "Ärger mit „Zitaten“ '\";-- \u{1f5f3}".to_owned(),
         input: Some("{\"n\":1}".to_owned()),
-        limits: Limits { steps_max: 7, journal_bytes_max: 1 << 20, active_ms_max: 86_400_000 },
+        limits: RunLimits { steps_max: 7, journal_bytes_max: 1 << 20, active_ms_max: 86_400_000 },
         ..starting("r1")
     };
     let pending = run_of(store.execute(start(starting)).await);
-    assert_eq!((row(store, "r1").await, pending.status()), (pending, Status::Pending));
+    assert_eq!((row(store, "r1").await, pending.status()), (pending, RunStatus::Pending));
     later(1);
     let (running, wakes) = claimed_of(store.execute(claim("r1", "n1")).await);
     assert_eq!((row(store, "r1").await, running.epoch, wakes), (running, 1, 0));
@@ -48,7 +48,7 @@ pub(crate) async fn the_whole_life_of_a_run_reads_back(world: &World<impl Place>
     halt_of(store.execute(raise(folkmoot_core::Scope::All)).await);
     let parking = Parking { due: Deadline::At(due), held: held.clone(), ..parking("r1", 1, 0) };
     let parked = run_of(store.execute(park(parking)).await);
-    assert!(matches!(&parked.state, State::Parked(parked) if parked.held == held), "{parked:?}");
+    assert!(matches!(&parked.state, RunState::Parked(parked) if parked.held == held), "{parked:?}");
     assert_eq!((row(store, "r1").await, parked.active_micros), (parked, 2_000_000));
     let timer = Timer { subject: Subject::Run(run_id("r1")), due };
     assert_eq!(store.due(due, 10).await, Ok(vec![timer]));
@@ -58,12 +58,12 @@ pub(crate) async fn the_whole_life_of_a_run_reads_back(world: &World<impl Place>
     let (again, wakes) = claimed_of(store.execute(claim("r1", "n2")).await);
     assert_eq!((row(store, "r1").await, again.epoch, wakes), (again, 2, 1));
     let stopped = run_of(store.execute(stop("r1", 2)).await);
-    assert_eq!((row(store, "r1").await, stopped.status()), (stopped, Status::Stopped));
+    assert_eq!((row(store, "r1").await, stopped.status()), (stopped, RunStatus::Stopped));
     let reopened = run_of(store.execute(resume_run("r1")).await);
-    assert_eq!((row(store, "r1").await, reopened.status()), (reopened, Status::Pending));
+    assert_eq!((row(store, "r1").await, reopened.status()), (reopened, RunStatus::Pending));
     claimed_of(store.execute(claim("r1", "n2")).await);
     let ended = run_of(store.execute(end("r1", 3, "[42]")).await);
-    assert_eq!((row(store, "r1").await, ended.status()), (ended, Status::Completed));
+    assert_eq!((row(store, "r1").await, ended.status()), (ended, RunStatus::Completed));
     let contents = store.contents(vec![Digest::of(b"{\"n\":1}"), Digest::of(b"[42]")]).await.unwrap();
     assert_eq!(contents, [Some(b"{\"n\":1}".to_vec()), Some(b"[42]".to_vec())]);
     assert_eq!(store.run(&run_id("nobody")).await, Ok(None));
@@ -81,7 +81,7 @@ pub(crate) async fn a_run_of_somebody_elses_agent_is_written_by_its_owner(store:
     let conclusion = Conclusion::Failed { code: "boom".to_owned(), message: "it broke".to_owned() };
     let end = Action::EndRun { run: run_id("r1"), fence: Fence::Owner, conclusion };
     let ended = run_of(store.execute(command(by(), end)).await);
-    assert_eq!((ended.status(), row(store, "r1").await), (Status::Failed, ended));
+    assert_eq!((ended.status(), row(store, "r1").await), (RunStatus::Failed, ended));
     assert_eq!(ready(store).await, [""; 0], "nobody works on what somebody else executes");
     assert_sound(store).await;
 }
@@ -115,17 +115,17 @@ pub(crate) async fn each_filter_narrows_the_list_of_runs(world: &World<impl Plac
     assert_eq!(ids(store, by("alice")).await, ["r3"]);
     assert_eq!(ids(store, by("nobody")).await, [""; 0]);
     for (status, expected) in [
-        (Status::Pending, vec!["r5"]),
-        (Status::Running, vec!["r4", "r1"]),
-        (Status::Parked, vec!["r3"]),
-        (Status::Stopped, vec!["r6"]),
-        (Status::Cancelled, vec!["r2"]),
-        (Status::Completed, vec![]),
-        (Status::Failed, vec![]),
+        (RunStatus::Pending, vec!["r5"]),
+        (RunStatus::Running, vec!["r4", "r1"]),
+        (RunStatus::Parked, vec!["r3"]),
+        (RunStatus::Stopped, vec!["r6"]),
+        (RunStatus::Cancelled, vec!["r2"]),
+        (RunStatus::Completed, vec![]),
+        (RunStatus::Failed, vec![]),
     ] {
         assert_eq!(ids(store, RunQuery { status: Some(status), ..everything() }).await, expected, "{status}");
     }
-    let all = RunQuery { status: Some(Status::Stopped), session: Some("s1".parse().unwrap()), ..children };
+    let all = RunQuery { status: Some(RunStatus::Stopped), session: Some("s1".parse().unwrap()), ..children };
     assert_eq!(ids(store, RunQuery { initiator: Some(name("agent-a")), ..all }).await, ["r6"]);
 }
 
@@ -135,7 +135,7 @@ pub(crate) async fn paging_visits_every_run_once_while_runs_are_added(world: &Wo
         run_of(store.execute(start(starting(&format!("run-{n}")))).await);
         world.clock.advance(Duration::from_secs(n % 3));
     }
-    for status in [None, Some(Status::Pending)] {
+    for status in [None, Some(RunStatus::Pending)] {
         let (mut after, mut seen) = (None, Vec::new());
         loop {
             let page = store.runs(RunQuery { status, after, limit: 3, ..RunQuery::default() }).await.unwrap();
@@ -190,8 +190,8 @@ pub(crate) async fn a_journal_reads_back_in_pages(world: &World<impl Place>) {
         "tell" => Some("null".to_owned()),
         _ => None,
     };
-    let lines: Vec<Line> =
-        written.into_iter().map(|entry| Line { result: result(entry.key.as_str()), entry }).collect();
+    let lines: Vec<JournalLine> =
+        written.into_iter().map(|entry| JournalLine { result: result(entry.key.as_str()), entry }).collect();
     for limit in [1, 3, 10, u32::MAX] {
         let (mut after, mut seen) = (None, Vec::new());
         loop {
@@ -212,7 +212,7 @@ pub(crate) async fn a_journal_reads_back_in_pages(world: &World<impl Place>) {
         .journal(JournalQuery { run: run_id("r1"), after: None, limit: 100, key: None, results: true })
         .await
         .unwrap();
-    assert_eq!(journal[7], Line { entry: again, result: Some("3".to_owned()) });
+    assert_eq!(journal[7], JournalLine { entry: again, result: Some("3".to_owned()) });
     assert!(matches!(&journal[2].entry.state, EntryState::Waiting(Waits::Gate(id)) if id.as_str() == "gate-1"));
     let none = JournalQuery { run: run_id("nobody"), after: None, limit: 100, key: None, results: true };
     assert_eq!(store.journal(none).await, Ok(vec![]));

@@ -1,6 +1,6 @@
 use folkmoot_core::{
     Command, Digest, Principal, Refusal, Role,
-    token::{Kind, Token},
+    token::{Token, TokenKind},
 };
 use folkmoot_store::{Error, Store};
 
@@ -15,7 +15,7 @@ pub(crate) async fn a_minted_token_is_listed_with_its_hash(store: &impl Store) {
         created_at: noon(),
         created_by: name("root"),
         revoked_at: None,
-        kind: Kind::Minted,
+        kind: TokenKind::Minted,
     };
     assert_eq!(first, expected);
     let hash = |secret: &[u8]| *Digest::of(secret).as_bytes();

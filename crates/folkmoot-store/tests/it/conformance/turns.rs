@@ -9,7 +9,7 @@ use folkmoot_core::{
     halt::Raising,
     journal::{EntryState, Waits},
     question::{Asking, Close, QuestionType},
-    run::{Parking, Starting, State},
+    run::{Parking, RunState, Starting},
 };
 use folkmoot_store::{Clock, RunQuery, Sqlite, Store};
 
@@ -73,9 +73,9 @@ fn word(outcome: &Outcome) -> &'static str {
         Outcome::Halt(_) => "raised",
         Outcome::Token(_) => "token",
         Outcome::Run(run) => match &run.state {
-            State::Parked(_) => "parked",
-            State::Ended(_) => "ended",
-            State::Pending | State::Outside | State::Running { .. } | State::Stopped { .. } => "run",
+            RunState::Parked(_) => "parked",
+            RunState::Ended(_) => "ended",
+            RunState::Pending | RunState::Outside | RunState::Running { .. } | RunState::Stopped { .. } => "run",
         },
         Outcome::ExistingRun(_) => "run",
         Outcome::Claimed(..) => "claimed",
@@ -172,7 +172,7 @@ impl Model {
         let node = ["n1", "n2"][random.below(2)];
         let kind = [QuestionType::Blocking, QuestionType::Approval, QuestionType::Emergency, QuestionType::Clarifying]
             [random.below(4)];
-        let idle = found.as_ref().is_some_and(|run| !matches!(run.state, State::Running { .. }));
+        let idle = found.as_ref().is_some_and(|run| !matches!(run.state, RunState::Running { .. }));
         match random.below(46) {
             // Mostly somebody takes what waits, and works on what was taken.
             10..=22 if idle && random.below(3) > 0 => claim(&run, node),

@@ -4,7 +4,7 @@ use std::{
     sync::Arc,
 };
 
-use folkmoot_core::{GateId, Status, gate::Opening};
+use folkmoot_core::{GateId, GateStatus, gate::Opening};
 use folkmoot_store::{Error, ManualClock, Sqlite, Store};
 use futures_util::future::join_all;
 
@@ -100,8 +100,8 @@ async fn a_full_disk_loses_nothing_and_works_again_with_space() {
 
     std::fs::remove_file(&ballast).unwrap();
     let gate = an_open_gate(&store).await;
-    assert_eq!(gate_of(store.execute(approve(&gate.id, "alice")).await).status(), Status::Approved);
-    assert_eq!(gate_of(store.execute(approve(&written[0], "alice")).await).status(), Status::Approved);
+    assert_eq!(gate_of(store.execute(approve(&gate.id, "alice")).await).status(), GateStatus::Approved);
+    assert_eq!(gate_of(store.execute(approve(&written[0], "alice")).await).status(), GateStatus::Approved);
     assert_written(&store, &written, &refused).await;
     drop(store);
 

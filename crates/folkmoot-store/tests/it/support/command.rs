@@ -8,7 +8,7 @@ use std::{
 use folkmoot_core::{
     Action, Actor, Command, Digest, Gate, GateId, Idempotency, Name, Outcome, Principal, Refusal, Role, Timeout,
     Timestamp, TokenId,
-    gate::{Amendment, ArtifactRef, Choice, Extension, Kind, Opening, Policy, Risk, Verdict},
+    gate::{Amendment, ArtifactRef, Choice, Extension, GateKind, GatePolicy, Opening, Risk, Verdict},
     token::{Minting, Token},
 };
 use folkmoot_store::{Error, Store};
@@ -82,7 +82,7 @@ pub(crate) fn opening() -> Opening {
         title: None,
         summary: "Deploy 1.4.2 to production".to_owned(),
         phase: "merge".parse().unwrap(),
-        kind: Kind::Custom,
+        kind: GateKind::Custom,
         risk: Risk::Medium,
         artifacts: Vec::new(),
         allowed: None,
@@ -114,7 +114,7 @@ pub(crate) fn open_with(by: Actor, mut opening: Opening, artifacts: Vec<(&str, &
         })
         .collect();
     let contents = artifacts.into_iter().map(|(_, content)| content.to_vec()).collect();
-    command(by, Action::Open { opening: Box::new(opening), policy: Policy::default(), contents })
+    command(by, Action::Open { opening: Box::new(opening), policy: GatePolicy::default(), contents })
 }
 
 pub(crate) fn decide(gate: &GateId, by: Actor, choice: Choice) -> Command {
@@ -153,7 +153,7 @@ pub(crate) fn amendment(gate: &GateId) -> Amendment {
 }
 
 pub(crate) fn amend(amendment: Amendment, by: &str) -> Command {
-    command(agent(by), Action::Amend { amendment, policy: Policy::default(), contents: Vec::new() })
+    command(agent(by), Action::Amend { amendment, policy: GatePolicy::default(), contents: Vec::new() })
 }
 
 pub(crate) fn retitle(gate: &GateId, title: &str) -> Command {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use folkmoot_core::{
     AgentRole, Command, DebatePhase, Domain,
     agent::Share,
-    debate::record::{Learned, Level, LogLine, Record, Session, Turn, Version, uuid},
+    debate::record::{DebateRecord, Learned, LogLevel, LogLine, SessionRecord, TurnRecord, VersionRecord, uuid},
     journal::Write,
     run::Starting,
 };
@@ -28,15 +28,15 @@ pub(crate) async fn an_empty_debate(store: &impl Store, run: &str) {
 /// The same, with one of everything that it can keep.
 pub(crate) async fn a_debate(store: &impl Store, run: &str) {
     an_empty_debate(store, run).await;
-    let records = vec![session(1), turn(run, "1"), version(run, 1), line(Level::Warn, None), lesson(run, "1")];
+    let records = vec![session(1), turn(run, "1"), version(run, 1), line(LogLevel::Warn, None), lesson(run, "1")];
     entry_of(store.execute(keep(run, "first", records)).await);
 }
 
-pub(crate) fn keep(run: &str, key: &str, records: Vec<Record>) -> Command {
+pub(crate) fn keep(run: &str, key: &str, records: Vec<DebateRecord>) -> Command {
     record(run, 1, key, kept(records))
 }
 
-pub(crate) fn kept(records: Vec<Record>) -> Write {
+pub(crate) fn kept(records: Vec<DebateRecord>) -> Write {
     Write::Emit { kind: "debate.turn".to_owned(), payload: r#"{"round": 1}"#.to_owned(), records }
 }
 
@@ -44,8 +44,8 @@ pub(crate) fn share(hundredths: u8) -> Share {
     Share::hundredths(hundredths).unwrap()
 }
 
-pub(crate) fn session(rounds: u32) -> Record {
-    Record::Session(Session {
+pub(crate) fn session(rounds: u32) -> DebateRecord {
+    DebateRecord::Session(SessionRecord {
         topic: "Which cache, and \"why\"?".to_owned(),
         topology: "graph_mesh".to_owned(),
         coordination_protocol: "cpde".to_owned(),
@@ -57,12 +57,12 @@ pub(crate) fn session(rounds: u32) -> Record {
     })
 }
 
-pub(crate) fn turn(run: &str, n: &str) -> Record {
-    Record::Turn(Box::new(plain_turn(run, n)))
+pub(crate) fn turn(run: &str, n: &str) -> DebateRecord {
+    DebateRecord::Turn(Box::new(plain_turn(run, n)))
 }
 
-pub(crate) fn plain_turn(run: &str, n: &str) -> Turn {
-    Turn {
+pub(crate) fn plain_turn(run: &str, n: &str) -> TurnRecord {
+    TurnRecord {
         id: uuid(&[run, "turn", n]),
         round: 1,
         phase: DebatePhase::Proposal,
@@ -80,8 +80,8 @@ pub(crate) fn plain_turn(run: &str, n: &str) -> Turn {
     }
 }
 
-pub(crate) fn version(run: &str, number: u32) -> Record {
-    Record::Version(Box::new(Version {
+pub(crate) fn version(run: &str, number: u32) -> DebateRecord {
+    DebateRecord::Version(Box::new(VersionRecord {
         id: uuid(&[run, "version", &number.to_string()]),
         turn_id: Some(uuid(&[run, "turn", "1"])),
         language: "python".to_owned(),
@@ -94,12 +94,17 @@ pub(crate) fn version(run: &str, number: u32) -> Record {
     }))
 }
 
-pub(crate) fn line(level: Level, expires_after: Option<Duration>) -> Record {
-    Record::Line(LogLine { level, message: format!("{level}: it is late"), data: json!({"by": 3}), expires_after })
+pub(crate) fn line(level: LogLevel, expires_after: Option<Duration>) -> DebateRecord {
+    DebateRecord::Line(LogLine {
+        level,
+        message: format!("{level}: it is late"),
+        data: json!({"by": 3}),
+        expires_after,
+    })
 }
 
-pub(crate) fn lesson(run: &str, n: &str) -> Record {
-    Record::Lesson(Learned {
+pub(crate) fn lesson(run: &str, n: &str) -> DebateRecord {
+    DebateRecord::Lesson(Learned {
         id: uuid(&[run, "lesson", n]),
         domain: Domain::Code,
         language: Some("python".to_owned()),

@@ -3,7 +3,7 @@
 use folkmoot_core::{
     Action, Actor, Command, Halt, HaltId, Outcome, Question, QuestionId, Scope,
     halt::Raising,
-    question::{Asking, Close, Closing, Policy, QuestionType},
+    question::{Asking, Close, Closing, QuestionPolicy, QuestionType},
 };
 use folkmoot_store::{Error, Store};
 
@@ -27,7 +27,7 @@ pub(crate) fn asking(question_type: QuestionType) -> Asking {
 }
 
 pub(crate) fn ask(asking: Asking) -> Command {
-    let usual = Policy::default().usual(asking.question_type);
+    let usual = QuestionPolicy::default().usual(asking.question_type);
     command(agent("agent-a"), Action::Ask { asking: Box::new(asking), usual })
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use folkmoot_core::{
     Action, Actor, Command, Deadline, Outcome, Run, RunId, WorkflowName,
     journal::{Entry, EntryKind, Fence, NewEntry, Recording, StepError, Write},
-    question::{Asking, Policy, QuestionType},
-    run::{Claiming, Conclusion, Limits, Parking, Starting, Stopping},
+    question::{Asking, QuestionPolicy, QuestionType},
+    run::{Claiming, Conclusion, Parking, RunLimits, Starting, Stopping},
 };
 use folkmoot_store::{Error, Store};
 use futures_util::future::join_all;
@@ -29,7 +29,7 @@ pub(crate) fn starting(run: &str) -> Starting {
         title: String::new(),
         session_id: Some("s1".parse().unwrap()),
         input: None,
-        limits: Limits::default(),
+        limits: RunLimits::default(),
     }
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn opens(gate: &str) -> Write {
     let opening = folkmoot_core::gate::Opening { id: gate.parse().unwrap(), ..opening() };
     Write::Open {
         opening: Box::new(opening),
-        policy: folkmoot_core::gate::Policy::default(),
+        policy: folkmoot_core::gate::GatePolicy::default(),
         contents: Vec::new(),
         alone: None,
     }
@@ -82,7 +82,7 @@ pub(crate) fn asks(question: &str, question_type: QuestionType) -> Write {
 }
 
 pub(crate) fn asks_as(asking: Asking) -> Write {
-    let usual = Policy::default().usual(asking.question_type);
+    let usual = QuestionPolicy::default().usual(asking.question_type);
     Write::Ask { asking: Box::new(asking), usual }
 }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Event,
-    audit::{Problem, Walk, check_row},
+    audit::{AuditProblem, LogWalk, check_row},
 };
 use folkmoot_store::Store;
 
@@ -21,10 +21,10 @@ pub(crate) async fn all_events(store: &impl Store) -> Vec<Event> {
 }
 
 /// All that an audit finds: in the log, at its end, and in every row.
-pub(crate) async fn problems(store: &impl Store) -> Vec<Problem> {
-    let mut walk = Walk::new();
+pub(crate) async fn problems(store: &impl Store) -> Vec<AuditProblem> {
+    let mut walk = LogWalk::new();
     let events = all_events(store).await;
-    let mut problems: Vec<Problem> = events.iter().flat_map(|event| walk.step(event)).collect();
+    let mut problems: Vec<AuditProblem> = events.iter().flat_map(|event| walk.step(event)).collect();
     problems.extend(walk.end(store.head().await.unwrap()));
     let mut after = String::new();
     loop {
@@ -33,7 +33,7 @@ pub(crate) async fn problems(store: &impl Store) -> Vec<Problem> {
         after = last.stream.clone();
         for history in &page {
             problems.extend(match &history.row {
-                Some(Err(unreadable)) => Some(Problem::new(&history.stream, unreadable)),
+                Some(Err(unreadable)) => Some(AuditProblem::new(&history.stream, unreadable)),
                 Some(Ok(row)) => check_row(&history.stream, Some(row), &history.events),
                 None => check_row(&history.stream, None, &history.events),
             });

@@ -4,7 +4,7 @@ use super::*;
 fn a_line_that_looks_like_a_heading_is_a_line() {
     let answer = "aa 1 1 1\nauthor A\nauthor-time 5\nsummary author B\nfilename f\n\tauthor Mallory\nbb 1 2 1\nauthor B\n\
                   author-time 6\n\t\taa 9 9 9\naa 2 3\n\t\n";
-    let line = |number, text: &str, commit: &str, author: &str, seconds: i64| Line {
+    let line = |number, text: &str, commit: &str, author: &str, seconds: i64| BlameLine {
         number,
         text: text.into(),
         commit: commit.into(),

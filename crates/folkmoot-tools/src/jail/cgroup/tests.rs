@@ -10,7 +10,7 @@ const MOUNTS: &str = "\
 #[test]
 fn our_own_group_is_found_below_each_mount() {
     let found = Groups::located("4:memory:/service\n3:pids:/box/7/service\n2:cpu,cpuacct:/\n0::/", MOUNTS);
-    let one = |above: &str| Some(Place { version: Version::One, above: PathBuf::from(above) });
+    let one = |above: &str| Some(CgroupParent { version: CgroupVersion::One, above: PathBuf::from(above) });
     assert_eq!(found.memory, one("/sys/fs/cgroup/memory/service"));
     assert_eq!(found.processes, one("/sys/fs/cgroup/pids/service"));
     assert_eq!(found.cpu, one("/sys/fs/cgroup/cpu,cpuacct/"));
@@ -25,11 +25,11 @@ fn in_version_2_we_move_aside_and_the_group_of_the_job_gets_the_limits() {
     fs::write(above.join("cgroup.controllers"), "cpu memory pids\n").unwrap();
     let mounts = format!("30 20 0:26 / {} rw - cgroup2 cgroup2 rw", fake.path().display());
     let found = Groups::located("0::/service\n", &mounts);
-    let place = Some(Place { version: Version::Two, above: above.clone() });
+    let place = Some(CgroupParent { version: CgroupVersion::Two, above: above.clone() });
     assert_eq!((&found.memory, &found.processes, &found.cpu), (&place, &place, &place));
     assert_eq!(Groups::located("0::/service/folkmoot-main\n", &mounts), found);
 
-    let group = Group::make(&found, &Limits::of(crate::jail::Profile::Code)).unwrap();
+    let group = Group::make(&found, &JailLimits::of(crate::jail::Profile::Code)).unwrap();
     let path = group.processes.clone().unwrap();
     let read = |path: PathBuf| fs::read_to_string(path).unwrap();
     assert_eq!(read(above.join("cgroup.subtree_control")), "+memory +pids");
@@ -43,7 +43,7 @@ fn in_version_2_we_move_aside_and_the_group_of_the_job_gets_the_limits() {
     fs::write(path.join("pids.events"), "max 0\n").unwrap();
     fs::write(path.join("cpu.stat"), "usage_usec 1500\nuser_usec 1000\n").unwrap();
     fs::write(path.join("memory.peak"), "4096\n").unwrap();
-    let taken = Taken {
+    let taken = CgroupUsage {
         peak_bytes: Some(4096),
         killed_for_memory: true,
         refused_a_process: false,
@@ -58,11 +58,11 @@ fn in_version_2_we_move_aside_and_the_group_of_the_job_gets_the_limits() {
 #[test]
 fn what_a_program_of_the_same_number_left_behind_is_in_nobodys_way() {
     let fake = tempfile::tempdir().unwrap();
-    let place = Some(Place { version: Version::One, above: fake.path().to_owned() });
+    let place = Some(CgroupParent { version: CgroupVersion::One, above: fake.path().to_owned() });
     for number in 0..100 {
         fs::create_dir(fake.path().join(format!("{PREFIX}{}-{number}", std::process::id()))).unwrap();
     }
-    let group = Group::make(&Groups { cpu: place, ..Groups::default() }, &Limits::of(crate::jail::Profile::Code));
+    let group = Group::make(&Groups { cpu: place, ..Groups::default() }, &JailLimits::of(crate::jail::Profile::Code));
     assert_eq!(group.unwrap().made.len(), 1);
 }
 

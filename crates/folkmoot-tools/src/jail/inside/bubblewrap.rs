@@ -2,16 +2,16 @@
 
 use std::{path::Path, process::Command};
 
-use super::{Doing, ENVIRONMENT_OF_INIT, INSIDE_ID, arguments_of_init, root};
+use super::{ENVIRONMENT_OF_INIT, FaultContext, INSIDE_ID, arguments_of_init, root};
 use crate::jail::{
     FOLDER,
-    wire::{Fault, Spec},
+    wire::{JailFault, Spec},
 };
 
 /// Where `init` finds this program.
 const HELPER: &str = "/.folkmoot-jail";
 
-pub(super) fn command(spec: &Spec) -> Result<Command, Fault> {
+pub(super) fn command(spec: &Spec) -> Result<Command, JailFault> {
     let id = INSIDE_ID.to_string();
     let size = spec.disk_bytes.to_string();
     let helper = std::fs::read_link("/proc/self/exe").doing("finding our own program")?;

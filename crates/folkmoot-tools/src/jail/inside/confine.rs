@@ -13,10 +13,10 @@ use rustix::thread::{
     CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
 };
 
-use super::{Doing, root, seccomp};
+use super::{FaultContext, root, seccomp};
 use crate::jail::{
     FOLDER,
-    wire::{Facts, Fault, Spec},
+    wire::{Facts, JailFault, Spec},
 };
 
 /// `start` and `init` count as well.
@@ -24,7 +24,7 @@ const HELPERS: u64 = 2;
 /// The newest Landlock that this asks for. Older kernels enforce what they know of it.
 const LANDLOCK: ABI = ABI::V6;
 
-pub(super) fn confine(spec: &Spec, proc: bool) -> Result<Facts, Fault> {
+pub(super) fn confine(spec: &Spec, proc: bool) -> Result<Facts, JailFault> {
     // What the command runs as can see init, but neither read its memory nor its descriptors.
     prctl::set_dumpable(false).doing("hiding the first process")?;
     limits(spec).doing("setting limits")?;

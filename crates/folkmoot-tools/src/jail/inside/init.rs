@@ -32,16 +32,16 @@ use rustix::{
     fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create},
 };
 
-use super::{Doing, confine, root, watch};
+use super::{FaultContext, confine, root, watch};
 use crate::{
     beneath::Folder,
     jail::{
         Driver, FOLDER, Limit, check, pipe,
-        wire::{self, Ended, Entry, Fault, FaultKind, Message, Spec},
+        wire::{self, FaultKind, JailEntry, JailFault, JailMessage, JobExit, Spec},
     },
 };
 
-pub(super) fn init(control: &mut UnixStream) -> Result<(), Fault> {
+pub(super) fn init(control: &mut UnixStream) -> Result<(), JailFault> {
     prctl::set_pdeathsig(Signal::SIGKILL).doing("dying with who started us")?;
     let spec: Spec = wire::receive(control).doing("reading what to do")?;
     let proc = match spec.driver {
@@ -65,12 +65,12 @@ pub(super) fn init(control: &mut UnixStream) -> Result<(), Fault> {
     let before = if spec.copied { everything() } else { BTreeMap::new() };
     let facts = confine::confine(&spec, proc)?;
 
-    wire::send(control, &Message::Ready(facts)).doing("saying that all is ready")?;
+    wire::send(control, &JailMessage::Ready(facts)).doing("saying that all is ready")?;
     let mut go = [0];
     control.read_exact(&mut go).doing("waiting for the word to go")?;
     let mut ended = execute(&spec, stdin)?;
     gather(&spec, &folder, &before, &mut ended).doing("looking for what is to be kept")?;
-    wire::send(control, &Message::Ended(Box::new(ended.clone()))).doing("telling how it ended")?;
+    wire::send(control, &JailMessage::Ended(Box::new(ended.clone()))).doing("telling how it ended")?;
     hand_out(&folder, &ended, control).doing("handing out what is to be kept")
 }
 
@@ -86,16 +86,16 @@ fn input(control: &mut UnixStream, bytes: u64) -> io::Result<File> {
     Ok(file)
 }
 
-fn fill(folder: &Folder, entries: &[Entry], control: &mut UnixStream) -> Result<(), Fault> {
+fn fill(folder: &Folder, entries: &[JailEntry], control: &mut UnixStream) -> Result<(), JailFault> {
     for entry in entries {
         let (path, put) = match entry {
-            Entry::Folder { path } => (path, folder.make_folder(path)),
-            Entry::Link { path, target } => (path, folder.link(path, target)),
-            Entry::File { path, executable, bytes } => {
+            JailEntry::Folder { path } => (path, folder.make_folder(path)),
+            JailEntry::Link { path, target } => (path, folder.link(path, target)),
+            JailEntry::File { path, executable, bytes } => {
                 (path, folder.create(path, *executable).and_then(|mut file| copy(control, &mut file, *bytes)))
             }
         };
-        put.map_err(|error| Fault {
+        put.map_err(|error| JailFault {
             kind: FaultKind::Invalid,
             detail: format!("{path:?} cannot be put into the folder: {error}"),
         })?;
@@ -111,11 +111,11 @@ fn copy(from: &mut UnixStream, to: &mut File, bytes: u64) -> io::Result<()> {
 }
 
 /// Starts the command and waits for it, while burying whoever else dies here.
-fn execute(spec: &Spec, stdin: File) -> Result<Ended, Fault> {
+fn execute(spec: &Spec, stdin: File) -> Result<JobExit, JailFault> {
     let (program, arguments) = spec
         .command
         .split_first()
-        .ok_or_else(|| Fault { kind: FaultKind::Invalid, detail: "no command".to_owned() })?;
+        .ok_or_else(|| JailFault { kind: FaultKind::Invalid, detail: "no command".to_owned() })?;
     // What is blocked here stays blocked in the command, and a shell for which the end of a child
     // is waits for it for ever.
     SigSet::empty().thread_set_mask().doing("unblocking signals")?;
@@ -124,7 +124,7 @@ fn execute(spec: &Spec, stdin: File) -> Result<Ended, Fault> {
     // has the same user.
     command.process_group(0);
     command.args(arguments).env_clear().envs(&spec.environment).current_dir(FOLDER).stdin(Stdio::from(stdin));
-    let payload = command.spawn().map_err(|error| Fault {
+    let payload = command.spawn().map_err(|error| JailFault {
         kind: match error.raw_os_error() {
             Some(nix::libc::EAGAIN | nix::libc::ENOMEM) => FaultKind::Failed,
             _ => FaultKind::Missing,
@@ -164,7 +164,7 @@ fn execute(spec: &Spec, stdin: File) -> Result<Ended, Fault> {
 
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).doing("counting")?;
     let cpu = time(usage.user_time()) + time(usage.system_time());
-    Ok(Ended {
+    Ok(JobExit {
         code: match status {
             Some(WaitStatus::Exited(_, code)) => Some(code),
             _ => None,
@@ -221,7 +221,7 @@ fn disk_full() -> bool {
 
 /// What is to be kept and what has changed: names and lengths. Nobody is left who could change them
 /// again.
-fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended: &mut Ended) -> io::Result<()> {
+fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended: &mut JobExit) -> io::Result<()> {
     for path in &spec.keep {
         if let Some(file) = folder.file(path)? {
             ended.kept.push((path.clone(), file.metadata()?.len().min(spec.keep_bytes)));
@@ -234,18 +234,18 @@ fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended:
     for (path, mark) in after.iter().filter(|(path, mark)| before.get(*path) != Some(mark)) {
         let Some(name) = path.to_str().filter(|name| check::relative(name).is_ok()) else { continue };
         if mark.folder {
-            ended.changed.push(Entry::Folder { path: name.to_owned() });
+            ended.changed.push(JailEntry::Folder { path: name.to_owned() });
         } else if let Some(file) = folder.file(name)? {
             let kind = file.metadata()?;
             let executable = kind.permissions().mode() & 0o100 != 0;
-            ended.changed.push(Entry::File { path: name.to_owned(), executable, bytes: kind.len() });
+            ended.changed.push(JailEntry::File { path: name.to_owned(), executable, bytes: kind.len() });
         }
     }
     // As long as it will be outside: holes and second names take no room in here, and all of it
     // there.
     let bytes = ended.changed.iter().map(|entry| match entry {
-        Entry::File { bytes, .. } => *bytes,
-        Entry::Folder { .. } | Entry::Link { .. } => 0,
+        JailEntry::File { bytes, .. } => *bytes,
+        JailEntry::Folder { .. } | JailEntry::Link { .. } => 0,
     });
     if bytes.fold(0, u64::saturating_add) > spec.disk_bytes {
         (ended.stopped, ended.kept, ended.changed) = (Some(Limit::Disk), Vec::new(), Vec::new());
@@ -259,11 +259,11 @@ fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended:
 }
 
 /// Their content, in the same order, and not all at once: the limit of memory holds for us too.
-fn hand_out(folder: &Folder, ended: &Ended, control: &mut UnixStream) -> io::Result<()> {
+fn hand_out(folder: &Folder, ended: &JobExit, control: &mut UnixStream) -> io::Result<()> {
     let kept = ended.kept.iter().map(|(path, bytes)| (path, *bytes));
     let changed = ended.changed.iter().filter_map(|entry| match entry {
-        Entry::File { path, bytes, .. } => Some((path, *bytes)),
-        Entry::Folder { .. } | Entry::Link { .. } => None,
+        JailEntry::File { path, bytes, .. } => Some((path, *bytes)),
+        JailEntry::Folder { .. } | JailEntry::Link { .. } => None,
     });
     for (path, bytes) in kept.chain(changed) {
         let file = folder.file(path)?.ok_or(io::ErrorKind::NotFound)?;

@@ -18,10 +18,10 @@ use nix::{
     unistd::{Gid, Uid, chdir, chown, pivot_root},
 };
 
-use super::{Doing, INSIDE_ID};
+use super::{FaultContext, INSIDE_ID};
 use crate::jail::{
     FOLDER,
-    wire::{Fault, FaultKind, Spec, User},
+    wire::{FaultKind, JailFault, Spec, User},
 };
 
 /// Where the root is built. Only we see it there, as we are in a mount namespace of our own, and it
@@ -39,19 +39,19 @@ pub(super) const LINKS: [(&str, &str); 5] = [
 
 /// A folder of the system, or a link to one.
 #[derive(Debug)]
-pub(super) struct System {
+pub(super) struct SystemFolder {
     pub path: PathBuf,
     pub link: Option<PathBuf>,
 }
 
 /// The folders in which systems have their programs and libraries, and nothing private.
-pub(super) fn system() -> io::Result<Vec<System>> {
+pub(super) fn system() -> io::Result<Vec<SystemFolder>> {
     let known = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
     let mut found = Vec::new();
     for path in known.map(PathBuf::from) {
         match fs::symlink_metadata(&path) {
-            Ok(kind) if kind.is_symlink() => found.push(System { link: Some(fs::read_link(&path)?), path }),
-            Ok(kind) if kind.is_dir() => found.push(System { link: None, path }),
+            Ok(kind) if kind.is_symlink() => found.push(SystemFolder { link: Some(fs::read_link(&path)?), path }),
+            Ok(kind) if kind.is_dir() => found.push(SystemFolder { link: None, path }),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -76,7 +76,7 @@ pub(super) fn shared(network: bool) -> Vec<&'static str> {
 
 /// Builds it, in a mount namespace of our own. Root gives what is to be written to whom it will
 /// become.
-pub(super) fn build(spec: &Spec, owner: Option<User>) -> Result<(), Fault> {
+pub(super) fn build(spec: &Spec, owner: Option<User>) -> Result<(), JailFault> {
     let none = None::<&str>;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).doing("keeping our mounts to ourselves")?;
     // Opened before the site is covered, because any of these may lie below it.
@@ -85,24 +85,24 @@ pub(super) fn build(spec: &Spec, owner: Option<User>) -> Result<(), Fault> {
     for system in system().doing("looking for the system's folders")? {
         match system.link {
             Some(target) => links.push((system.path, target)),
-            None => parts.push(Part::open(&system.path, &system.path)?),
+            None => parts.push(BindMount::open(&system.path, &system.path)?),
         }
     }
     for path in DEVICES.into_iter().chain(shared(spec.network)) {
-        parts.push(Part::open(Path::new(path), Path::new(path))?);
+        parts.push(BindMount::open(Path::new(path), Path::new(path))?);
     }
     for readable in &spec.readable {
         parts.push(
-            Part::open(&readable.host, &readable.inside)
-                .map_err(|fault| Fault { kind: FaultKind::Missing, ..fault })?,
+            BindMount::open(&readable.host, &readable.inside)
+                .map_err(|fault| JailFault { kind: FaultKind::Missing, ..fault })?,
         );
     }
-    let mounted = spec.mounted.as_deref().map(|folder| Part::open(folder, Path::new(FOLDER))).transpose()?;
+    let mounted = spec.mounted.as_deref().map(|folder| BindMount::open(folder, Path::new(FOLDER))).transpose()?;
     // Who owns a folder can put another in its place after it was looked at, and we may be root.
     if let (Some(mounted), Some(owner)) = (&mounted, owner)
         && mounted.source.metadata().doing("looking at the folder")?.uid() != owner.uid
     {
-        return Err(Fault {
+        return Err(JailFault {
             kind: FaultKind::Invalid,
             detail: "the folder became somebody else's meanwhile".to_owned(),
         });
@@ -112,7 +112,7 @@ pub(super) fn build(spec: &Spec, owner: Option<User>) -> Result<(), Fault> {
         .as_ref()
         .map(|folder| folder.join(".git"))
         .filter(|git| fs::symlink_metadata(git).is_ok_and(|git| !git.is_symlink()));
-    let git = git.map(|git| Part::open(&git, &Path::new(FOLDER).join(".git"))).transpose()?;
+    let git = git.map(|git| BindMount::open(&git, &Path::new(FOLDER).join(".git"))).transpose()?;
     let nameservers = if spec.network { fs::read_to_string("/etc/resolv.conf").ok() } else { None };
 
     tmpfs(Path::new(SITE), 4 << 20, 2048).doing("the root")?;
@@ -147,21 +147,21 @@ fn at(path: impl AsRef<Path>) -> PathBuf {
 }
 
 /// Something of this machine that the job will see.
-struct Part {
+struct BindMount {
     source: File,
     folder: bool,
     inside: PathBuf,
 }
 
-impl Part {
-    fn open(host: &Path, inside: &Path) -> Result<Self, Fault> {
+impl BindMount {
+    fn open(host: &Path, inside: &Path) -> Result<Self, JailFault> {
         let source =
             open(host, OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty()).map(File::from).doing(host.display())?;
         let folder = source.metadata().doing(host.display())?.is_dir();
         Ok(Self { source, folder, inside: inside.to_owned() })
     }
 
-    fn mount(&self) -> Result<(), Fault> {
+    fn mount(&self) -> Result<(), JailFault> {
         let (none, target) = (None::<&str>, at(&self.inside));
         self.make_room(&target).doing(self.inside.display())?;
         let source = format!("/proc/self/fd/{}", self.source.as_raw_fd());
@@ -202,7 +202,7 @@ pub(super) fn etc(etc: &Path, nameservers: Option<&str>) -> io::Result<()> {
 }
 
 /// One file system for the folder and for `/tmp`, so that both together have the limit.
-fn disk(spec: &Spec, owner: Option<User>) -> Result<(), Fault> {
+fn disk(spec: &Spec, owner: Option<User>) -> Result<(), JailFault> {
     let disk = at("/.disk");
     let files = (spec.disk_bytes / 4096).clamp(1024, 1 << 20);
     tmpfs(&disk, spec.disk_bytes, files).doing("the file system to write to")?;
@@ -276,7 +276,7 @@ fn unescape(path: &str) -> String {
 }
 
 /// Moves into the root, and leaves the old one behind. Says whether there is a /proc.
-pub(super) fn enter() -> Result<bool, Fault> {
+pub(super) fn enter() -> Result<bool, JailFault> {
     let none = None::<&str>;
     // What was mounted by root is fixed for us; a mount of it is ours, and can become the root.
     mount(Some(SITE), SITE, none, MsFlags::MS_BIND | MsFlags::MS_REC, none).doing("the root")?;

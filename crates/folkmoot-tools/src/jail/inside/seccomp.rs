@@ -12,7 +12,7 @@ use seccompiler::{
     apply_filter, sock_filter,
 };
 
-use crate::jail::wire::Watch;
+use crate::jail::wire::WatchedLimits;
 
 /// The last call that this list knows of: `mseal`. The same number on every platform.
 const LAST_KNOWN: u32 = 462;
@@ -130,10 +130,10 @@ const PROTOCOLS: [i32; 6] = [
 const STRANGE_KINDS: [i32; 2] = [libc::SOCK_SEQPACKET, libc::SOCK_DCCP];
 const KIND_MASK: u64 = 0xf;
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type SyscallRules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Applies it to this process and all that it will start. It cannot be taken back.
-pub(super) fn apply(watched: Watch) -> io::Result<()> {
+pub(super) fn apply(watched: WatchedLimits) -> io::Result<()> {
     let failed = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
     for program in programs(watched).map_err(|error| failed(&error))? {
         apply_filter(&program).map_err(|error| failed(&error))?;
@@ -141,8 +141,8 @@ pub(super) fn apply(watched: Watch) -> io::Result<()> {
     Ok(())
 }
 
-fn programs(watched: Watch) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
-    let whole = |calls: &[i64]| calls.iter().map(|call| (*call, Vec::new())).collect::<Rules>();
+fn programs(watched: WatchedLimits) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+    let whole = |calls: &[i64]| calls.iter().map(|call| (*call, Vec::new())).collect::<SyscallRules>();
     let mut refused = whole(REFUSED);
     refused.extend(whole(REFUSED_HERE));
     refused.insert(libc::SYS_clone, any_of(0, &NAMESPACES.map(|flag| flag as u64))?);
@@ -172,8 +172,9 @@ fn programs(watched: Watch) -> Result<Vec<BpfProgram>, seccompiler::BackendError
         // Where no control group counts, nobody can: it is in no process and in no folder.
         absent.extend(whole(&[libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget]));
     }
-    let strange = Rules::from([(libc::SYS_socket, strange_sockets()?), (libc::SYS_socketpair, strange_sockets()?)]);
-    let unheard_of = Rules::from([(libc::SYS_socket, strange_protocols()?)]);
+    let strange =
+        SyscallRules::from([(libc::SYS_socket, strange_sockets()?), (libc::SYS_socketpair, strange_sockets()?)]);
+    let unheard_of = SyscallRules::from([(libc::SYS_socket, strange_protocols()?)]);
     Ok(vec![
         filter(whole(FATAL), SeccompAction::KillProcess)?,
         filter(refused, SeccompAction::Errno(libc::EPERM as u32))?,
@@ -186,7 +187,7 @@ fn programs(watched: Watch) -> Result<Vec<BpfProgram>, seccompiler::BackendError
     ])
 }
 
-fn filter(rules: Rules, answer: SeccompAction) -> Result<BpfProgram, seccompiler::BackendError> {
+fn filter(rules: SyscallRules, answer: SeccompAction) -> Result<BpfProgram, seccompiler::BackendError> {
     SeccompFilter::new(rules, SeccompAction::Allow, answer, std::env::consts::ARCH.try_into()?)?.try_into()
 }
 
@@ -218,10 +219,10 @@ fn strange_protocols() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
 }
 
 /// Setting the limit of cores, which is one byte and must not become none.
-fn cores() -> Result<Rules, seccompiler::BackendError> {
+fn cores() -> Result<SyscallRules, seccompiler::BackendError> {
     let core = u64::from(libc::RLIMIT_CORE);
     let new = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
-    let mut rules = Rules::from([(libc::SYS_prlimit64, vec![rule(vec![is(1, SeccompCmpOp::Eq, core)?, new])?])]);
+    let mut rules = SyscallRules::from([(libc::SYS_prlimit64, vec![rule(vec![is(1, SeccompCmpOp::Eq, core)?, new])?])]);
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     rules.insert(libc::SYS_setrlimit, vec![rule(vec![is(0, SeccompCmpOp::Eq, core)?])?]);
     Ok(rules)

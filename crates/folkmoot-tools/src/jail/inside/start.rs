@@ -23,16 +23,16 @@ use rustix::{
     thread::{CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities},
 };
 
-use super::{Doing, ENVIRONMENT_OF_INIT, INSIDE_ID, arguments_of_init, bubblewrap, loopback, root};
+use super::{ENVIRONMENT_OF_INIT, FaultContext, INSIDE_ID, arguments_of_init, bubblewrap, loopback, root};
 use crate::jail::{
     Driver,
-    wire::{self, Fault, FaultKind, Spec, User},
+    wire::{self, FaultKind, JailFault, Spec, User},
 };
 
 /// What `init` needs for its mounts, and for giving up the rest.
 const FOR_INIT: [CapabilitySet; 2] = [CapabilitySet::SYS_ADMIN, CapabilitySet::SETPCAP];
 
-pub(super) fn start(control: &mut UnixStream) -> Result<(), Fault> {
+pub(super) fn start(control: &mut UnixStream) -> Result<(), JailFault> {
     close_inherited(control).doing("closing what was inherited")?;
     // Away from the terminal, so that Ctrl-C there is not for the job to hear. Fails only where
     // that is so already.
@@ -47,7 +47,7 @@ pub(super) fn start(control: &mut UnixStream) -> Result<(), Fault> {
             }
             bubblewrap::command(&spec)?.spawn().doing("starting bwrap")?
         }
-        Driver::Refuse => return Err(Fault { kind: FaultKind::Invalid, detail: "there is no driver".to_owned() }),
+        Driver::Refuse => return Err(JailFault { kind: FaultKind::Invalid, detail: "there is no driver".to_owned() }),
     };
     watch_over(init, control)
 }
@@ -63,7 +63,7 @@ fn close_inherited(control: &UnixStream) -> io::Result<()> {
     Ok(())
 }
 
-fn namespaces(spec: &Spec) -> Result<Child, Fault> {
+fn namespaces(spec: &Spec) -> Result<Child, JailFault> {
     // Root builds while it still is root, because what the job may read can be where nobody else
     // can go.
     if let Some(user) = spec.become_user {
@@ -99,23 +99,26 @@ fn namespaces(spec: &Spec) -> Result<Child, Fault> {
 }
 
 /// Becomes an unprivileged user, for good.
-fn step_down(user: User) -> Result<(), Fault> {
+fn step_down(user: User) -> Result<(), JailFault> {
     let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
     if uid.is_root() || gid.as_raw() == 0 {
-        return Err(Fault { kind: FaultKind::Invalid, detail: "a job never runs as root".to_owned() });
+        return Err(JailFault { kind: FaultKind::Invalid, detail: "a job never runs as root".to_owned() });
     }
     setgroups(&[]).doing("leaving all groups")?;
     setresgid(gid, gid, gid).doing("changing the group")?;
     setresuid(uid, uid, uid).doing("changing the user")?;
     if setresuid(Uid::from_raw(0), Uid::from_raw(0), Uid::from_raw(0)).is_ok() {
-        return Err(Fault { kind: FaultKind::Failed, detail: "stepping down from root could be undone".to_owned() });
+        return Err(JailFault {
+            kind: FaultKind::Failed,
+            detail: "stepping down from root could be undone".to_owned(),
+        });
     }
     // Whoever changed its user does not own its own /proc otherwise, and could not write the maps.
     prctl::set_dumpable(true).doing("owning our own /proc")
 }
 
 /// One user and one group exist inside, and neither is root.
-fn map(uid: Uid, gid: Gid) -> Result<(), Fault> {
+fn map(uid: Uid, gid: Gid) -> Result<(), JailFault> {
     fs::write("/proc/self/setgroups", "deny").doing("denying setgroups")?;
     fs::write("/proc/self/uid_map", format!("{INSIDE_ID} {uid} 1")).doing("mapping the user")?;
     fs::write("/proc/self/gid_map", format!("{INSIDE_ID} {gid} 1")).doing("mapping the group")
@@ -134,9 +137,9 @@ fn keep_for_init() -> io::Result<()> {
 
 /// Ends when `init` has ended, or when nobody is left who wants to know. In the latter case `init`
 /// dies with us.
-fn watch_over(init: Child, control: &UnixStream) -> Result<(), Fault> {
+fn watch_over(init: Child, control: &UnixStream) -> Result<(), JailFault> {
     let pid = i32::try_from(init.id()).ok().and_then(Pid::from_raw);
-    let Some(pid) = pid else { return Err(Fault { kind: FaultKind::Failed, detail: "init has no id".to_owned() }) };
+    let Some(pid) = pid else { return Err(JailFault { kind: FaultKind::Failed, detail: "init has no id".to_owned() }) };
     let init = pidfd_open(pid, PidfdFlags::empty()).doing("watching the first process of the jail")?;
     loop {
         let mut ends = [

@@ -8,7 +8,7 @@ use crate::mcp::{McpLimits, Reach};
 #[test]
 fn parsers_of_any_list_of_tools_admit_or_warn() {
     let reach = Reach::Stdio { command: Vec::new(), environment: BTreeMap::new(), folder: PathBuf::new() };
-    let server = Server { name: "test".to_owned(), reach, limits: McpLimits::default(), for_agents: false };
+    let server = McpServerConfig { name: "test".to_owned(), reach, limits: McpLimits::default(), for_agents: false };
     let keys = Keys::new(&BTreeMap::<String, String>::new());
     let admitted = |bytes: &[u8]| match serde_json::from_slice::<ServerJsonRpcMessage>(bytes) {
         Ok(JsonRpcMessage::Response(response)) => match response.result {

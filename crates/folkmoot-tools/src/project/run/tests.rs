@@ -17,7 +17,7 @@ fn a_terminals_commands_are_not() {
 
 #[test]
 fn no_command_has_not_passed() {
-    assert!(!Check::NoCommand.passed());
-    assert!(!Check::Unavailable("x".into()).passed());
-    assert!(!Check::Ran(Vec::new()).passed());
+    assert!(!ProjectCheck::NoCommand.passed());
+    assert!(!ProjectCheck::Unavailable("x".into()).passed());
+    assert!(!ProjectCheck::Ran(Vec::new()).passed());
 }

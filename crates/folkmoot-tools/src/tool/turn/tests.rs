@@ -1,6 +1,6 @@
 use std::{collections::VecDeque, sync::Arc, sync::Mutex};
 
-use folkmoot_llm::{Finish, Usage};
+use folkmoot_llm::{Finish, TokenUsage};
 use futures_util::{FutureExt, future::BoxFuture};
 
 use super::*;
@@ -10,7 +10,7 @@ use crate::tool::{Tool, ToolError, ToolErrorCode};
 #[derive(Debug)]
 struct Scripted {
     says: Mutex<VecDeque<String>>,
-    asked: Mutex<Vec<Request>>,
+    asked: Mutex<Vec<ModelRequest>>,
 }
 
 impl Scripted {
@@ -24,12 +24,16 @@ impl Scripted {
 }
 
 impl Model for Scripted {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         self.asked.lock().unwrap().push(request.clone());
         let said = self.says.lock().unwrap().pop_front();
         async move {
             let text = said.ok_or_else(|| {
-                Failure::new("scripted", folkmoot_llm::FailureKind::NotRecorded, "the script has no more lines")
+                ModelFailure::new("scripted", folkmoot_llm::FailureKind::NotRecorded, "the script has no more lines")
             })?;
             hear.piece(&text);
             Ok(answer(&text))
@@ -38,11 +42,11 @@ impl Model for Scripted {
     }
 }
 
-fn answer(text: &str) -> Answer {
-    Answer {
+fn answer(text: &str) -> ModelAnswer {
+    ModelAnswer {
         text: text.to_owned(),
         finish: Finish::Stop,
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
         provider: "scripted".to_owned(),
         model: "scripted".to_owned(),
         version: None,
@@ -81,23 +85,23 @@ fn tools() -> Toolbox {
     tools
 }
 
-async fn play(says: &[&str], request: Request, tools: &Toolbox, calls_max: usize) -> (Turn, Scripted) {
+async fn play(says: &[&str], request: ModelRequest, tools: &Toolbox, calls_max: usize) -> (ToolTurn, Scripted) {
     let model = Scripted::new(says);
     let turn = turn(&model, &Prompts::embedded(), request, tools, TurnLimits { calls_max }, &mut ()).await.unwrap();
     assert_eq!(model.says.lock().unwrap().len(), 0, "the whole script was played");
     let written = serde_json::to_string(&turn).unwrap();
-    assert_eq!(serde_json::from_str::<Turn>(&written).unwrap(), turn, "the journal gives it back");
+    assert_eq!(serde_json::from_str::<ToolTurn>(&written).unwrap(), turn, "the journal gives it back");
     (turn, model)
 }
 
-fn answered(value: impl Into<Value>) -> Outcome {
-    Outcome::Answered(value.into())
+fn answered(value: impl Into<Value>) -> TurnOutcome {
+    TurnOutcome::Answered(value.into())
 }
 
 #[tokio::test]
 async fn a_tool_is_called_and_its_result_comes_back_before_the_answer() {
     let says = [r#"{"tool": "double", "arguments": {"n": 21}}"#, r#"{"answer": "It is 42."}"#];
-    let (turn, model) = play(&says, Request::new("What is twice 21?"), &tools(), 3).await;
+    let (turn, model) = play(&says, ModelRequest::new("What is twice 21?"), &tools(), 3).await;
     assert_eq!(turn.outcome, answered("It is 42."));
     assert_eq!(turn.answers.len(), 2);
     assert_eq!(turn.tool_calls.len(), 1);
@@ -120,7 +124,7 @@ async fn wrong_names_and_arguments_are_told_to_the_model_and_count() {
         r#"{"tool": "double"}"#,
         r#"{"answer": "I give up."}"#,
     ];
-    let (turn, model) = play(&says, Request::new("?"), &tools(), 3).await;
+    let (turn, model) = play(&says, ModelRequest::new("?"), &tools(), 3).await;
     let codes: Vec<_> = turn.tool_calls.iter().map(|call| call.result.as_ref().unwrap_err().code).collect();
     use ToolErrorCode::*;
     assert_eq!(codes, [UnknownTool, InvalidArguments, InvalidArguments]);
@@ -136,14 +140,14 @@ async fn wrong_names_and_arguments_are_told_to_the_model_and_count() {
 #[tokio::test]
 async fn whoever_calls_for_ever_is_out_of_calls() {
     let call = r#"{"tool": "double", "arguments": {"n": 1}}"#;
-    let (turn, _) = play(&[call, call, call], Request::new("?"), &tools(), 2).await;
-    assert_eq!((turn.outcome, turn.tool_calls.len(), turn.answers.len()), (Outcome::OutOfCalls, 2, 3));
+    let (turn, _) = play(&[call, call, call], ModelRequest::new("?"), &tools(), 2).await;
+    assert_eq!((turn.outcome, turn.tool_calls.len(), turn.answers.len()), (TurnOutcome::OutOfCalls, 2, 3));
 }
 
 #[tokio::test]
 async fn an_answer_outside_of_the_protocol_gets_one_repair_and_is_never_an_answer() {
     let repaired =
-        play(&["I think it is 4.", "```json\n{\"answer\": \"4\"}\n```"], Request::new("?"), &tools(), 1).await.0;
+        play(&["I think it is 4.", "```json\n{\"answer\": \"4\"}\n```"], ModelRequest::new("?"), &tools(), 1).await.0;
     assert_eq!(repaired.outcome, answered("4"));
 
     for (nonsense, why) in [
@@ -161,8 +165,8 @@ async fn an_answer_outside_of_the_protocol_gets_one_repair_and_is_never_an_answe
             "it is not JSON: the key \"answer\" is there twice at line 1 column 33",
         ),
     ] {
-        let (turn, _) = play(&[nonsense, nonsense], Request::new("?"), &tools(), 1).await;
-        assert_eq!(turn.outcome, Outcome::Unparsed { why: why.to_owned() }, "{nonsense}");
+        let (turn, _) = play(&[nonsense, nonsense], ModelRequest::new("?"), &tools(), 1).await;
+        assert_eq!(turn.outcome, TurnOutcome::Unparsed { why: why.to_owned() }, "{nonsense}");
         assert_eq!(turn.answers.len(), 2);
     }
 }
@@ -173,9 +177,9 @@ async fn an_answer_must_have_the_shape_that_the_request_asked_for() {
         "type": "object", "required": ["vote"], "properties": { "vote": { "$ref": "#/$defs/vote" } },
         "$defs": { "vote": { "enum": ["yes", "no"] } },
     });
-    let request = || Request {
+    let request = || ModelRequest {
         schema: Some(Schema { name: "ballot".to_owned(), schema: shape.clone() }),
-        ..Request::new("Vote.")
+        ..ModelRequest::new("Vote.")
     };
     let says = [r#"{"answer": {"vote": "perhaps"}}"#, r#"{"answer": {"vote": "no"}}"#];
     let (turn, model) = play(&says, request(), &tools(), 1).await;
@@ -188,7 +192,7 @@ async fn an_answer_must_have_the_shape_that_the_request_asked_for() {
         answered(json!({ "vote": "yes" }))
     );
     let almost = r#"{"vote": "never"}"#;
-    assert!(matches!(play(&[almost, almost], request(), &tools(), 1).await.0.outcome, Outcome::Unparsed { .. }));
+    assert!(matches!(play(&[almost, almost], request(), &tools(), 1).await.0.outcome, TurnOutcome::Unparsed { .. }));
 
     // The same without tools: no protocol, but the shape holds.
     let (turn, model) =
@@ -199,15 +203,15 @@ async fn an_answer_must_have_the_shape_that_the_request_asked_for() {
 
 #[tokio::test]
 async fn without_tools_and_shape_it_is_one_plain_call() {
-    let (turn, model) = play(&["Anything {at all}."], Request::new("?"), &Toolbox::default(), 4).await;
+    let (turn, model) = play(&["Anything {at all}."], ModelRequest::new("?"), &Toolbox::default(), 4).await;
     assert_eq!(turn.outcome, answered("Anything {at all}."));
-    assert_eq!(*model.asked.lock().unwrap(), [Request::new("?")]);
+    assert_eq!(*model.asked.lock().unwrap(), [ModelRequest::new("?")]);
 }
 
 #[tokio::test]
 async fn each_model_call_of_a_turn_has_an_idempotency_key_of_its_own() {
     let says = [r#"{"tool": "double", "arguments": {"n": 1}}"#, "?", r#"{"answer": "2"}"#];
-    let request = Request { idempotency_key: Some("run-1/turn-2".to_owned()), ..Request::new("?") };
+    let request = ModelRequest { idempotency_key: Some("run-1/turn-2".to_owned()), ..ModelRequest::new("?") };
     let (_, model) = play(&says, request, &tools(), 1).await;
     let keys: Vec<_> = model.asked.lock().unwrap().iter().map(|asked| asked.idempotency_key.clone().unwrap()).collect();
     assert_eq!(keys, ["run-1/turn-2", "run-1/turn-2-1", "run-1/turn-2-2"]);
@@ -216,32 +220,37 @@ async fn each_model_call_of_a_turn_has_an_idempotency_key_of_its_own() {
 #[tokio::test]
 async fn a_model_that_fails_in_the_middle_fails_the_turn_but_what_was_done_is_kept() {
     let call = r#"{"tool": "double", "arguments": {"n": 1}}"#;
-    let (turn, _) = play(&[call], Request::new("?"), &tools(), 3).await;
+    let (turn, _) = play(&[call], ModelRequest::new("?"), &tools(), 3).await;
     assert_eq!((turn.answers.len(), turn.tool_calls.len()), (1, 1));
-    assert!(matches!(&turn.outcome, Outcome::Failed(failure) if failure.detail == "the script has no more lines"));
+    assert!(matches!(&turn.outcome, TurnOutcome::Failed(failure) if failure.detail == "the script has no more lines"));
 
     let (model, nobody) = (Scripted::new(&[]), &mut ());
     let first =
-        super::turn(&model, &Prompts::embedded(), Request::new("?"), &tools(), TurnLimits::default(), nobody).await;
+        super::turn(&model, &Prompts::embedded(), ModelRequest::new("?"), &tools(), TurnLimits::default(), nobody)
+            .await;
     assert_eq!(first.unwrap_err().detail, "the script has no more lines");
 }
 
 #[tokio::test]
 async fn the_rehearsal_answers_in_a_turn_with_tools() {
-    let ask = |request: Request| async {
+    let ask = |request: ModelRequest| async {
         let (prompts, tools, limits) = (Prompts::embedded(), tools(), TurnLimits::default());
         super::turn(&folkmoot_llm::Rehearsal, &prompts, request, &tools, limits, &mut ()).await.unwrap().outcome
     };
-    let Outcome::Answered(Value::String(text)) = ask(Request::new("Is 91 prime?")).await else { panic!("no answer") };
+    let TurnOutcome::Answered(Value::String(text)) = ask(ModelRequest::new("Is 91 prime?")).await else {
+        panic!("no answer")
+    };
     assert!(text.starts_with(folkmoot_llm::rehearsal::NOTICE), "{text}");
     let shape = json!({
         "type": "object", "required": ["summary", "vote"],
         "properties": { "summary": { "type": "string" }, "vote": { "$ref": "#/$defs/vote" } },
         "$defs": { "vote": { "enum": ["yes", "no"] } },
     });
-    let request =
-        Request { schema: Some(Schema { name: "s".to_owned(), schema: shape }), ..Request::new("Is 91 prime?") };
-    let Outcome::Answered(value) = ask(request).await else { panic!("no answer") };
+    let request = ModelRequest {
+        schema: Some(Schema { name: "s".to_owned(), schema: shape }),
+        ..ModelRequest::new("Is 91 prime?")
+    };
+    let TurnOutcome::Answered(value) = ask(request).await else { panic!("no answer") };
     assert_eq!(value["vote"], "yes");
     assert!(!value["summary"].as_str().unwrap().is_empty(), "it says what it has to say: {value}");
 }
@@ -268,7 +277,7 @@ async fn what_a_tool_says_cannot_leave_its_fence() {
     let mut tools = Toolbox::default();
     tools.add(Arc::new(Liar)).unwrap();
     assert_eq!(tools.describe().lines().count(), 1);
-    let (_, model) = play(&[r#"{"tool": "liar"}"#, r#"{"answer": ""}"#], Request::new("?"), &tools, 1).await;
+    let (_, model) = play(&[r#"{"tool": "liar"}"#, r#"{"answer": ""}"#], ModelRequest::new("?"), &tools, 1).await;
     let heard = model.heard(1);
     let (_, result) = heard.split_once("[[data result ").unwrap();
     let (mark, _) = result.split_once("]]").unwrap();
@@ -293,8 +302,8 @@ fn parsers_of_anything_that_a_model_says_call_answer_or_refuse() {
     let offers = tools.offers();
     let protocol = Protocol::new(&prompts, Some(&form), &offers).unwrap();
     folkmoot_mangle::check_text("calls of tools", &samples, |text| match protocol.read(&answer(text)) {
-        Ok(Said::Answer(value)) => assert!(protocol.answer.check(&value).is_ok()),
-        Ok(Said::Call { arguments, .. }) => assert!(arguments.is_object()),
+        Ok(ModelReply::Answer(value)) => assert!(protocol.answer.check(&value).is_ok()),
+        Ok(ModelReply::Call { arguments, .. }) => assert!(arguments.is_object()),
         Err(why) => assert!(!why.is_empty()),
     });
 }

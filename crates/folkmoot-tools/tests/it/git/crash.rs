@@ -7,14 +7,14 @@ use super::*;
 #[tokio::test]
 async fn a_run_that_comes_back_gets_its_worktree_as_it_was() {
     let user = User::with_a_commit();
-    let first = user.repository().await.worktree(Kind::Debate, "r", None).await.unwrap();
+    let first = user.repository().await.worktree(WorktreeKind::Debate, "r", None).await.unwrap();
     let commit = first.commit(files([("b", "b")]), &author("B")).await.unwrap().commit;
     fs::write(first.folder().join("not committed"), "x").unwrap();
     // The user goes on meanwhile, which does not matter to a run that has begun.
     user.write("a.txt", "later\n");
     user.git(&["commit", "-q", "-a", "-m", "Later"]);
 
-    let second = user.repository().await.worktree(Kind::Debate, "r", None).await.unwrap();
+    let second = user.repository().await.worktree(WorktreeKind::Debate, "r", None).await.unwrap();
     assert_eq!((second.folder(), second.base()), (first.folder(), first.base()));
     assert_eq!(second.head().await.unwrap(), commit);
     assert!(second.folder().join("not committed").exists());
@@ -27,7 +27,7 @@ async fn a_run_that_comes_back_gets_its_worktree_as_it_was() {
 async fn what_an_interrupted_git_left_behind_is_put_right() {
     let user = User::with_a_commit();
     let repository = user.repository().await;
-    let worktree = repository.worktree(Kind::Debate, "r", None).await.unwrap();
+    let worktree = repository.worktree(WorktreeKind::Debate, "r", None).await.unwrap();
     let git = user.top().join(".git");
     let leave_locks = || {
         for file in ["worktrees/debate-r/index.lock", "worktrees/debate-r/HEAD.lock", "refs/heads/debate/r.lock"] {
@@ -37,12 +37,12 @@ async fn what_an_interrupted_git_left_behind_is_put_right() {
     leave_locks();
     assert!(worktree.commit(files([("b", "b")]), &author("B")).await.unwrap().changed);
     leave_locks();
-    repository.worktree(Kind::Debate, "r", None).await.unwrap();
+    repository.worktree(WorktreeKind::Debate, "r", None).await.unwrap();
     leave_locks();
-    repository.remove(Kind::Debate, "r", Removal::Everything).await.unwrap();
+    repository.remove(WorktreeKind::Debate, "r", Removal::Everything).await.unwrap();
     fs::create_dir_all(git.join("refs/heads/debate")).unwrap();
     fs::write(git.join("refs/heads/debate/r.lock"), "").unwrap();
-    repository.worktree(Kind::Debate, "r", None).await.unwrap();
+    repository.worktree(WorktreeKind::Debate, "r", None).await.unwrap();
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn every_half_made_worktree_is_made_again() {
         fs::write(git.join("folkmoot/debate-r.claim"), format!("making\n{}\n", folder.display())).unwrap()
     };
     for case in 0..6 {
-        let worktree = repository.worktree(Kind::Debate, "r", None).await.unwrap();
+        let worktree = repository.worktree(WorktreeKind::Debate, "r", None).await.unwrap();
         let commit = worktree.commit(files([("b", &case.to_string())]), &author("B")).await.unwrap().commit;
         let folder = worktree.folder().to_owned();
         match case {
@@ -85,7 +85,7 @@ async fn every_half_made_worktree_is_made_again() {
                 fs::remove_dir_all(git.join("worktrees")).unwrap();
             }
         }
-        let again = repository.worktree(Kind::Debate, "r", None).await.unwrap();
+        let again = repository.worktree(WorktreeKind::Debate, "r", None).await.unwrap();
         assert_eq!(again.head().await.unwrap(), commit, "case {case}");
         assert_eq!(user.try_git(again.folder(), &["status", "--porcelain"]).stdout, b"", "case {case}");
         assert_eq!(user.git(&["worktree", "list"]).lines().count(), 2, "case {case}");
@@ -104,9 +104,10 @@ async fn whenever_it_is_given_up_the_next_call_finishes_it() {
     let mut given_up = 0;
     for milliseconds in (0..50).step_by(10) {
         let patience = Duration::from_millis(milliseconds);
-        given_up +=
-            usize::from(tokio::time::timeout(patience, repository.worktree(Kind::Task, "t", None)).await.is_err());
-        let worktree = repository.worktree(Kind::Task, "t", None).await.unwrap();
+        given_up += usize::from(
+            tokio::time::timeout(patience, repository.worktree(WorktreeKind::Task, "t", None)).await.is_err(),
+        );
+        let worktree = repository.worktree(WorktreeKind::Task, "t", None).await.unwrap();
         assert_eq!(user.try_git(worktree.folder(), &["status", "--porcelain"]).stdout, b"", "after {patience:?}");
 
         let snapshot = || files([("many/1", "y"), ("new", &milliseconds.to_string())]);
@@ -115,7 +116,7 @@ async fn whenever_it_is_given_up_the_next_call_finishes_it() {
         worktree.commit(snapshot(), &author("S")).await.unwrap();
         assert_eq!(user.git(&["show", "task/t:new"]), milliseconds.to_string());
 
-        let remove = || repository.remove(Kind::Task, "t", Removal::Everything);
+        let remove = || repository.remove(WorktreeKind::Task, "t", Removal::Everything);
         given_up += usize::from(tokio::time::timeout(patience, remove()).await.is_err());
         remove().await.unwrap();
         assert_eq!(repository.list().await.unwrap(), [], "after {patience:?}");
@@ -132,7 +133,7 @@ async fn many_at_once_get_one_worktree_and_lose_no_commit() {
         // Each with a repository of its own, as programs of their own would have.
         let repository = repository.clone();
         async move {
-            let worktree = repository.worktree(Kind::Debate, "shared", None).await.unwrap();
+            let worktree = repository.worktree(WorktreeKind::Debate, "shared", None).await.unwrap();
             worktree.commit(files([(&format!("f{number}"), "x")]), &author("W")).await.unwrap();
             worktree.folder().to_owned()
         }
@@ -142,7 +143,7 @@ async fn many_at_once_get_one_worktree_and_lose_no_commit() {
     assert_eq!(user.git(&["rev-list", "--count", "main..debate/shared"]), "8");
     let others = (0..6).map(|number| {
         let repository = repository.clone();
-        async move { repository.worktree(Kind::Task, &format!("t{number}"), None).await.unwrap() }
+        async move { repository.worktree(WorktreeKind::Task, &format!("t{number}"), None).await.unwrap() }
     });
     futures_util::future::join_all(others).await;
     assert_eq!(repository.list().await.unwrap().len(), 7);
@@ -153,11 +154,11 @@ async fn folders_that_an_agent_made_read_only_go_too() {
     use std::os::unix::fs::PermissionsExt;
     let user = User::with_a_commit();
     let repository = user.repository().await;
-    let worktree = repository.worktree(Kind::Task, "ro", None).await.unwrap();
+    let worktree = repository.worktree(WorktreeKind::Task, "ro", None).await.unwrap();
     let cache = worktree.folder().join("cache/deep");
     fs::create_dir_all(&cache).unwrap();
     fs::write(cache.join("file"), "x").unwrap();
     fs::set_permissions(&cache, fs::Permissions::from_mode(0o500)).unwrap();
-    repository.remove(Kind::Task, "ro", Removal::Everything).await.unwrap();
+    repository.remove(WorktreeKind::Task, "ro", Removal::Everything).await.unwrap();
     assert!(!worktree.folder().exists());
 }

@@ -54,7 +54,7 @@ impl Trap {
     /// Everything that ours can do, and no mark is left.
     async fn is_held_off(&self) {
         let repository = self.user.repository().await;
-        let worktree = repository.worktree(Kind::Debate, "h", None).await.unwrap();
+        let worktree = repository.worktree(WorktreeKind::Debate, "h", None).await.unwrap();
         worktree.commit(files([("a.txt", "changed\n"), ("new.txt", "new\n")]), &author("C")).await.unwrap();
         fs::write(worktree.folder().join("src/lib.rs"), "pub fn two() {}\n").unwrap();
         fs::write(worktree.folder().join("other.txt"), "other\n").unwrap();
@@ -66,7 +66,7 @@ impl Trap {
         assert_eq!(repository.blame("debate/h", "a.txt").await.unwrap().len(), 1);
         repository.list().await.unwrap();
         assert_eq!(fs::read_to_string(worktree.folder().join("a.txt")).unwrap(), "changed\n");
-        repository.remove(Kind::Debate, "h", Removal::Everything).await.unwrap();
+        repository.remove(WorktreeKind::Debate, "h", Removal::Everything).await.unwrap();
         if let Ok(mark) = fs::read_to_string(&self.mark) {
             panic!("it was executed: {mark}");
         }
@@ -128,7 +128,7 @@ async fn filters_are_not_run_even_when_they_are_required() {
 async fn a_filter_that_an_agent_asks_for_is_not_run() {
     let trap = Trap::new();
     trap.configure("filter.lfs.clean").configure("filter.lfs.smudge");
-    let worktree = trap.user.repository().await.worktree(Kind::Task, "t", None).await.unwrap();
+    let worktree = trap.user.repository().await.worktree(WorktreeKind::Task, "t", None).await.unwrap();
     let snapshot = files([(".gitattributes", "* filter=lfs diff=lfs merge=lfs\n"), ("a.txt", "x\n")]);
     worktree.commit(snapshot, &author("Ask")).await.unwrap();
     fs::write(worktree.folder().join("a.txt"), "y\n").unwrap();
@@ -204,16 +204,16 @@ async fn a_promise_of_objects_elsewhere_fetches_nothing() {
     fs::remove_file(trap.user.top().join(".git/objects").join(&blob[..2]).join(&blob[2..])).unwrap();
     trap.bites_at_top(&["cat-file", "-p", &blob]);
     let repository = trap.user.repository().await;
-    let error = repository.worktree(Kind::Debate, "h", None).await.unwrap_err();
+    let error = repository.worktree(WorktreeKind::Debate, "h", None).await.unwrap_err();
     assert!(matches!(error, GitError::Failed { .. }), "{error}");
     assert!(!trap.mark.exists());
-    repository.remove(Kind::Debate, "h", Removal::Everything).await.unwrap();
+    repository.remove(WorktreeKind::Debate, "h", Removal::Everything).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_repository_that_an_agent_put_inside_is_not_entered() {
     let trap = Trap::new();
-    let worktree = trap.user.repository().await.worktree(Kind::Task, "t", None).await.unwrap();
+    let worktree = trap.user.repository().await.worktree(WorktreeKind::Task, "t", None).await.unwrap();
     // Committed as a submodule first, so that git has a reason to look into it.
     let inside = worktree.folder().join("inside");
     fs::create_dir(&inside).unwrap();
@@ -245,7 +245,7 @@ async fn a_repository_that_an_agent_put_inside_is_not_entered() {
 #[tokio::test]
 async fn the_git_file_in_the_worktree_is_not_believed() {
     let trap = Trap::new();
-    let worktree = trap.user.repository().await.worktree(Kind::Task, "t", None).await.unwrap();
+    let worktree = trap.user.repository().await.worktree(WorktreeKind::Task, "t", None).await.unwrap();
     let other = trap.user.folder.path().join("other");
     fs::create_dir(&other).unwrap();
     trap.user.try_git(&other, &["init", "-q"]);
@@ -263,14 +263,14 @@ async fn the_git_file_in_the_worktree_is_not_believed() {
     fs::write(worktree.folder().join("a.txt"), "mine again\n").unwrap();
     assert!(worktree.commit_all(&author("Mine")).await.unwrap().changed);
     assert!(!trap.mark.exists());
-    worktree.repository().remove(Kind::Task, "t", Removal::Everything).await.unwrap();
+    worktree.repository().remove(WorktreeKind::Task, "t", Removal::Everything).await.unwrap();
     assert!(!worktree.folder().exists());
 }
 
 #[tokio::test]
 async fn an_agent_cannot_hide_a_change_behind_attributes() {
     let user = User::with_a_commit();
-    let worktree = user.repository().await.worktree(Kind::Task, "t", None).await.unwrap();
+    let worktree = user.repository().await.worktree(WorktreeKind::Task, "t", None).await.unwrap();
     let snapshot = files([(".gitattributes", "*.txt -diff\n*.txt binary\n"), ("a.txt", "one\nbackdoor\n")]);
     worktree.commit(snapshot, &author("Hide")).await.unwrap();
     let usual = user.try_git(worktree.folder(), &["diff", "main", "--", "a.txt"]);
@@ -281,7 +281,7 @@ async fn an_agent_cannot_hide_a_change_behind_attributes() {
 #[tokio::test]
 async fn a_stand_in_for_a_commit_is_not_shown() {
     let user = User::with_a_commit();
-    let worktree = user.repository().await.worktree(Kind::Task, "t", None).await.unwrap();
+    let worktree = user.repository().await.worktree(WorktreeKind::Task, "t", None).await.unwrap();
     let commit = worktree.commit(files([("a.txt", "bad\n")]), &author("Bad")).await.unwrap().commit;
     user.git(&["replace", &commit, "main"]);
     assert_eq!(user.git(&["diff", "main", "task/t"]), "");
@@ -295,7 +295,7 @@ async fn a_working_tree_that_the_configuration_names_is_not_used() {
     fs::create_dir(&elsewhere).unwrap();
     user.git(&["config", "core.worktree", elsewhere.to_str().unwrap()]);
     let repository = user.repository().await;
-    let worktree = repository.worktree(Kind::Task, "t", None).await.unwrap();
+    let worktree = repository.worktree(WorktreeKind::Task, "t", None).await.unwrap();
     worktree.commit(files([("a.txt", "x\n")]), &author("X")).await.unwrap();
     assert_eq!(worktree.diff().await.unwrap().files.len(), 1);
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);

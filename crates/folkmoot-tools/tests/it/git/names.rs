@@ -20,7 +20,7 @@ async fn refused(worktree: &folkmoot_tools::Worktree, path: &str) {
 #[tokio::test]
 async fn paths_stay_in_the_worktree_and_out_of_git() {
     let user = User::with_a_commit();
-    let worktree = user.repository().await.worktree(Kind::Debate, "names", None).await.unwrap();
+    let worktree = user.repository().await.worktree(WorktreeKind::Debate, "names", None).await.unwrap();
     let long = "a/".repeat(600) + "b";
     let name = "n".repeat(256);
     for path in [
@@ -80,14 +80,14 @@ async fn ids_of_runs_cannot_be_paths_or_options() {
         "ü", &long,
     ] {
         for error in [
-            repository.worktree(Kind::Debate, run, None).await.map(|_| ()).unwrap_err(),
-            repository.remove(Kind::Debate, run, Removal::Everything).await.unwrap_err(),
+            repository.worktree(WorktreeKind::Debate, run, None).await.map(|_| ()).unwrap_err(),
+            repository.remove(WorktreeKind::Debate, run, Removal::Everything).await.unwrap_err(),
         ] {
             assert!(matches!(error, GitError::Invalid(_)), "{run:?}: {error}");
         }
     }
     for revision in ["", "--help", "-n", "nowhere", "main\n", "main..HEAD", &"x".repeat(600)] {
-        let error = repository.worktree(Kind::Debate, "r", Some(revision)).await.unwrap_err();
+        let error = repository.worktree(WorktreeKind::Debate, "r", Some(revision)).await.unwrap_err();
         assert!(matches!(error, GitError::Invalid(_)), "{revision:?}: {error}");
     }
     assert_eq!(repository.list().await.unwrap(), []);
@@ -100,7 +100,7 @@ async fn nothing_is_written_or_removed_through_a_link() {
     let outside = user.folder.path().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("file"), "mine").unwrap();
-    let worktree = user.repository().await.worktree(Kind::Debate, "links", None).await.unwrap();
+    let worktree = user.repository().await.worktree(WorktreeKind::Debate, "links", None).await.unwrap();
     std::os::unix::fs::symlink(&outside, worktree.folder().join("out")).unwrap();
     std::os::unix::fs::symlink(outside.join("file"), worktree.folder().join("file")).unwrap();
     std::os::unix::fs::symlink(user.top().join(".git"), worktree.folder().join("dot")).unwrap();
@@ -118,14 +118,14 @@ async fn nothing_is_written_or_removed_through_a_link() {
     assert_eq!(fs::read_to_string(outside.join("file")).unwrap(), "mine");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
     // Clean-up does not go through either.
-    worktree.repository().remove(Kind::Debate, "links", Removal::Everything).await.unwrap();
+    worktree.repository().remove(WorktreeKind::Debate, "links", Removal::Everything).await.unwrap();
     assert_eq!(fs::read_to_string(outside.join("file")).unwrap(), "mine");
 }
 
 #[tokio::test]
 async fn a_file_is_not_put_where_a_folder_is_and_the_other_way_round() {
     let user = User::with_a_commit();
-    let worktree = user.repository().await.worktree(Kind::Debate, "d", None).await.unwrap();
+    let worktree = user.repository().await.worktree(WorktreeKind::Debate, "d", None).await.unwrap();
     for path in ["src", "a.txt/b"] {
         let error = worktree.commit(files([(path, "x")]), &author("D")).await.unwrap_err();
         assert!(matches!(error, GitError::Conflict(_)), "{path}: {error}");
@@ -148,10 +148,10 @@ async fn worktrees_do_not_go_where_the_user_would_see_them() {
     let elsewhere = user.folder.path().join("elsewhere");
     let repository = repository.with_worktrees(&elsewhere).unwrap();
     fs::create_dir_all(elsewhere.join("debate-x/precious")).unwrap();
-    let error = repository.worktree(Kind::Debate, "x", None).await.unwrap_err();
+    let error = repository.worktree(WorktreeKind::Debate, "x", None).await.unwrap_err();
     assert!(matches!(error, GitError::Conflict(_)), "{error}");
-    repository.remove(Kind::Debate, "x", Removal::Everything).await.unwrap();
+    repository.remove(WorktreeKind::Debate, "x", Removal::Everything).await.unwrap();
     assert!(elsewhere.join("debate-x/precious").exists(), "a folder that nobody claimed was removed");
-    let worktree = repository.worktree(Kind::Debate, "y", None).await.unwrap();
+    let worktree = repository.worktree(WorktreeKind::Debate, "y", None).await.unwrap();
     assert_eq!(worktree.folder(), elsewhere.join("debate-y"));
 }

@@ -6,7 +6,7 @@ use super::*;
 async fn a_repository_without_commits_gives_an_empty_start() {
     let user = User::without_commits();
     let repository = user.repository().await;
-    let worktree = repository.worktree(Kind::Debate, "new", None).await.unwrap();
+    let worktree = repository.worktree(WorktreeKind::Debate, "new", None).await.unwrap();
     worktree.commit(files([("a", "a\n")]), &author("A")).await.unwrap();
     let diff = worktree.diff().await.unwrap();
     assert_eq!(diff.files.len(), 1);
@@ -25,8 +25,8 @@ async fn a_detached_head_and_a_start_that_is_named() {
     user.git(&["tag", "v2"]);
     user.git(&["checkout", "-q", "--detach", &first]);
     let repository = user.repository().await;
-    assert_eq!(repository.worktree(Kind::Debate, "detached", None).await.unwrap().base(), first);
-    let named = repository.worktree(Kind::Debate, "named", Some("v2")).await.unwrap();
+    assert_eq!(repository.worktree(WorktreeKind::Debate, "detached", None).await.unwrap().base(), first);
+    let named = repository.worktree(WorktreeKind::Debate, "named", Some("v2")).await.unwrap();
     assert_eq!(fs::read_to_string(named.folder().join("a.txt")).unwrap(), "second\n");
 }
 
@@ -36,11 +36,11 @@ async fn a_bare_repository_works() {
     let bare = user.folder.path().join("bare.git");
     user.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
     let repository = Repository::open(&bare).await.unwrap();
-    let worktree = repository.worktree(Kind::Task, "t", None).await.unwrap();
+    let worktree = repository.worktree(WorktreeKind::Task, "t", None).await.unwrap();
     worktree.commit(files([("b", "b\n")]), &author("B")).await.unwrap();
     assert_eq!(worktree.diff().await.unwrap().files.len(), 1);
     assert_eq!(repository.blame("task/t", "b").await.unwrap().len(), 1);
-    repository.remove(Kind::Task, "t", Removal::Everything).await.unwrap();
+    repository.remove(WorktreeKind::Task, "t", Removal::Everything).await.unwrap();
     assert_eq!(repository.list().await.unwrap(), []);
 }
 
@@ -53,15 +53,15 @@ async fn a_folder_below_and_a_worktree_of_the_users_work_too() {
     user.try_git(&other, &["commit", "-q", "-a", "-m", "Feature"]);
     let feature = user.git(&["rev-parse", "feature"]);
     // Runs start from what is checked out where one stands.
-    let from_feature = Repository::open(&other).await.unwrap().worktree(Kind::Task, "f", None).await.unwrap();
+    let from_feature = Repository::open(&other).await.unwrap().worktree(WorktreeKind::Task, "f", None).await.unwrap();
     assert_eq!(from_feature.base(), feature);
     let from_main =
-        Repository::open(&user.top().join("src")).await.unwrap().worktree(Kind::Task, "m", None).await.unwrap();
+        Repository::open(&user.top().join("src")).await.unwrap().worktree(WorktreeKind::Task, "m", None).await.unwrap();
     assert_eq!(from_main.base(), user.git(&["rev-parse", "main"]));
 
     // Cleaning up ours leaves theirs, also when its folder is away for now.
     fs::rename(&other, user.folder.path().join("away")).unwrap();
-    user.repository().await.remove(Kind::Task, "f", Removal::Everything).await.unwrap();
+    user.repository().await.remove(WorktreeKind::Task, "f", Removal::Everything).await.unwrap();
     fs::rename(user.folder.path().join("away"), &other).unwrap();
     assert_eq!(user.try_git(&other, &["status", "--porcelain"]).status.code(), Some(0));
 }
@@ -72,7 +72,7 @@ async fn ids_of_another_length_work() {
     fs::create_dir(user.top()).unwrap();
     user.git(&["init", "-q", "--object-format=sha256", "-b", "main"]);
     let repository = user.repository().await;
-    let worktree = repository.worktree(Kind::Debate, "long", None).await.unwrap();
+    let worktree = repository.worktree(WorktreeKind::Debate, "long", None).await.unwrap();
     let commit = worktree.commit(files([("a", "a\n")]), &author("A")).await.unwrap().commit;
     assert_eq!(commit.len(), 64);
     assert_eq!(repository.blame(&commit, "a").await.unwrap()[0].commit, commit);
@@ -86,13 +86,13 @@ async fn names_that_are_no_text_are_committed_and_shown_as_far_as_they_can() {
     let odd = user.folder.path().join(OsStr::from_bytes(b"r\xe9po"));
     fs::create_dir(&odd).unwrap();
     user.try_git(&odd, &["init", "-q", "-b", "main"]);
-    let worktree = Repository::open(&odd).await.unwrap().worktree(Kind::Debate, "odd", None).await.unwrap();
+    let worktree = Repository::open(&odd).await.unwrap().worktree(WorktreeKind::Debate, "odd", None).await.unwrap();
     fs::write(worktree.folder().join(OsStr::from_bytes(b"caf\xe9")), "x\n").unwrap();
     worktree.commit_all(&author("Odd")).await.unwrap();
     let diff = worktree.diff().await.unwrap();
     assert_eq!(diff.files[0].path, "caf\u{fffd}");
     assert!(diff.text.contains("caf\\351"), "{}", diff.text);
-    worktree.repository().remove(Kind::Debate, "odd", Removal::Everything).await.unwrap();
+    worktree.repository().remove(WorktreeKind::Debate, "odd", Removal::Everything).await.unwrap();
     assert!(!worktree.folder().exists());
 }
 
@@ -111,7 +111,7 @@ async fn a_branch_of_the_users_is_not_taken_over() {
     user.git(&["branch", "debate/mine"]);
     user.git(&["branch", "task"]);
     let repository = user.repository().await;
-    for (kind, run) in [(Kind::Debate, "mine"), (Kind::Task, "t")] {
+    for (kind, run) in [(WorktreeKind::Debate, "mine"), (WorktreeKind::Task, "t")] {
         let error = repository.worktree(kind, run, None).await.unwrap_err();
         assert!(matches!(error, GitError::Conflict(_)), "{error}");
         repository.remove(kind, run, Removal::Everything).await.unwrap();
@@ -123,19 +123,19 @@ async fn a_branch_of_the_users_is_not_taken_over() {
 async fn a_branch_that_the_user_has_checked_out_is_a_conflict() {
     let user = User::with_a_commit();
     let repository = user.repository().await;
-    repository.worktree(Kind::Debate, "c", None).await.unwrap();
-    repository.remove(Kind::Debate, "c", Removal::Folder).await.unwrap();
+    repository.worktree(WorktreeKind::Debate, "c", None).await.unwrap();
+    repository.remove(WorktreeKind::Debate, "c", Removal::Folder).await.unwrap();
     user.git(&["checkout", "-q", "debate/c"]);
-    let error = repository.worktree(Kind::Debate, "c", None).await.unwrap_err();
+    let error = repository.worktree(WorktreeKind::Debate, "c", None).await.unwrap_err();
     assert!(matches!(error, GitError::Conflict(_)), "{error}");
     user.git(&["checkout", "-q", "main"]);
-    repository.worktree(Kind::Debate, "c", None).await.unwrap();
+    repository.worktree(WorktreeKind::Debate, "c", None).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_branch_that_somebody_moved_is_not_overwritten_but_continued() {
     let user = User::with_a_commit();
-    let worktree = user.repository().await.worktree(Kind::Task, "m", None).await.unwrap();
+    let worktree = user.repository().await.worktree(WorktreeKind::Task, "m", None).await.unwrap();
     fs::write(worktree.folder().join("by hand"), "x").unwrap();
     user.try_git(worktree.folder(), &["add", "."]);
     user.try_git(worktree.folder(), &["commit", "-q", "-m", "By hand"]);
@@ -160,7 +160,7 @@ async fn root_can_use_the_repository_of_somebody_else_by_naming_it() {
         return;
     }
     assert!(!user.try_git(&user.top(), &["status"]).status.success(), "git itself does not mind");
-    let worktree = user.repository().await.worktree(Kind::Task, "t", None).await.unwrap();
+    let worktree = user.repository().await.worktree(WorktreeKind::Task, "t", None).await.unwrap();
     worktree.commit(files([("b", "b\n")]), &author("B")).await.unwrap();
     assert_eq!(worktree.diff().await.unwrap().files.len(), 1);
     let error = Repository::open(&user.top().join("src")).await.unwrap_err();

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use folkmoot_tools::jail::{End, JailError, Job, Limit, Profile, Readable};
+use folkmoot_tools::jail::{JailError, JailJob, JobEnd, Limit, Profile, Readable};
 
 use super::{is_root, jail, run, said, sh, text};
 
@@ -17,7 +17,7 @@ async fn files_and_input_go_in_and_what_is_kept_comes_out() {
     job.stdin = b"two\n".repeat(100_000);
     job.keep = vec!["out/e".to_owned(), "a".to_owned(), "not/there".to_owned()];
     let report = run(job.clone()).await;
-    assert_eq!(report.end, End::Exited(0));
+    assert_eq!(report.end, JobEnd::Exited(0));
     assert_eq!(report.stdout, [b"one \xff\n".as_slice(), &job.stdin].concat());
     assert_eq!(
         report.kept.into_iter().collect::<Vec<_>>(),
@@ -41,21 +41,21 @@ async fn names_that_lead_elsewhere_are_refused() {
         &"x/".repeat(100),
     ] {
         for job in [
-            Job { files: vec![(name.to_owned(), Vec::new())], ..sh("true") },
-            Job { keep: vec![name.to_owned()], ..sh("true") },
+            JailJob { files: vec![(name.to_owned(), Vec::new())], ..sh("true") },
+            JailJob { keep: vec![name.to_owned()], ..sh("true") },
         ] {
             assert!(matches!(jail().await.run(job).await, Err(JailError::Invalid(_))), "{name:?}");
         }
     }
-    let files = |names: &[&str]| Job {
+    let files = |names: &[&str]| JailJob {
         files: names.iter().map(|name| ((*name).to_owned(), Vec::new())).collect(),
         ..sh("true")
     };
     for names in [["a", "a"], ["a", "a/b"], ["a/b", "a"]] {
         assert!(matches!(jail().await.run(files(&names)).await, Err(JailError::Invalid(_))), "{names:?}");
     }
-    assert!(matches!(jail().await.run(Job { command: Vec::new(), ..sh("") }).await, Err(JailError::Invalid(_))));
-    assert!(matches!(jail().await.run(Job::new(Profile::Code, ["a\0b"])).await, Err(JailError::Invalid(_))));
+    assert!(matches!(jail().await.run(JailJob { command: Vec::new(), ..sh("") }).await, Err(JailError::Invalid(_))));
+    assert!(matches!(jail().await.run(JailJob::new(Profile::Code, ["a\0b"])).await, Err(JailError::Invalid(_))));
 }
 
 #[tokio::test]
@@ -72,13 +72,13 @@ async fn nothing_but_plain_files_is_kept() {
         .to_vec();
     job.limits.output_bytes = 10;
     let report = run(job).await;
-    assert_eq!(report.end, End::Exited(0), "{}", text(&report.stderr));
+    assert_eq!(report.end, JobEnd::Exited(0), "{}", text(&report.stderr));
     let kept = report.kept.iter().map(|(name, content)| (name.as_str(), content.as_slice())).collect::<Vec<_>>();
     assert_eq!(kept, [("hard", b"fine\n".as_slice()), ("long", &[0; 10]), ("plain", b"fine\n")]);
 }
 
-fn project(folder: &Path, script: &str) -> Job {
-    Job { profile: Profile::Project, folder: Some(folder.to_owned()), ..sh(script) }
+fn project(folder: &Path, script: &str) -> JailJob {
+    JailJob { profile: Profile::Project, folder: Some(folder.to_owned()), ..sh(script) }
 }
 
 /// A folder as a project has it, with a settings folder of git.
@@ -130,7 +130,7 @@ async fn a_file_that_is_there_already_is_not_overwritten_by_one_that_is_brought(
     let folder = worktree();
     let big = vec![7; 1 << 20];
     let files = ["first", "old", "third"].map(|name| (name.to_owned(), big.clone())).to_vec();
-    let refused = jail().await.run(Job { files, ..project(folder.path(), "true") }).await;
+    let refused = jail().await.run(JailJob { files, ..project(folder.path(), "true") }).await;
     assert!(matches!(&refused, Err(JailError::Invalid(why)) if why.contains("\"old\"")), "{refused:?}");
     assert_eq!(fs::read_to_string(folder.path().join("old")).unwrap(), "old");
 }
@@ -201,7 +201,7 @@ async fn what_comes_back_is_no_longer_than_what_may_be_written() {
         let mut job = project(folder.path(), &format!("echo new > old; {script}"));
         job.limits.disk_bytes = 8 << 20;
         let report = run(job).await;
-        assert_eq!(report.end, End::Limited(Limit::Disk), "{}", text(&report.stderr));
+        assert_eq!(report.end, JobEnd::Limited(Limit::Disk), "{}", text(&report.stderr));
         assert!(report.reached.contains(&Limit::Disk));
         assert_eq!(fs::read_to_string(folder.path().join("old")).unwrap(), "old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 6);
@@ -282,19 +282,19 @@ async fn the_jails_own_places_cannot_be_given_away() {
     for inside in ["/", "/etc", "/etc/x", "/proc/x", "/usr/bin", "/job/x", "relative", "/opt", "/opt/../etc/x"] {
         let readable = vec![Readable { host: "/usr".into(), inside: inside.into() }];
         assert!(
-            matches!(jail().await.run(Job { readable, ..sh("true") }).await, Err(JailError::Invalid(_))),
+            matches!(jail().await.run(JailJob { readable, ..sh("true") }).await, Err(JailError::Invalid(_))),
             "{inside}"
         );
     }
     let nested =
         ["/opt/a", "/opt/a/b"].map(|inside| Readable { host: "/usr/share".into(), inside: inside.into() }).to_vec();
-    assert!(matches!(jail().await.run(Job { readable: nested, ..sh("true") }).await, Err(JailError::Invalid(_))));
+    assert!(matches!(jail().await.run(JailJob { readable: nested, ..sh("true") }).await, Err(JailError::Invalid(_))));
     let nowhere = vec![Readable { host: "/no/such/place".into(), inside: "/opt/x".into() }];
-    let missing = jail().await.run(Job { readable: nowhere, ..sh("true") }).await;
+    let missing = jail().await.run(JailJob { readable: nowhere, ..sh("true") }).await;
     assert!(
         matches!(&missing, Err(JailError::Missing(why) | JailError::Failed(why)) if !why.is_empty()),
         "{missing:?}"
     );
-    let folder = Job { folder: Some("/usr".into()), ..sh("true") };
+    let folder = JailJob { folder: Some("/usr".into()), ..sh("true") };
     assert!(matches!(jail().await.run(folder).await, Err(JailError::Invalid(_))));
 }

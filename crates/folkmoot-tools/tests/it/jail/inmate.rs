@@ -7,16 +7,16 @@ use std::{
 
 use folkmoot_tools::{
     Inmate,
-    jail::{End, Jail, JailError, Job, Limit, Limits, Profile},
+    jail::{Jail, JailError, JailJob, JailLimits, JobEnd, Limit, Profile},
 };
 use nix::unistd::chown;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use super::{is_root, jail, processes_with, python, sh, text, until};
 
-const PATIENCE: Duration = Duration::from_secs(120);
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
-async fn start(job: Job) -> Inmate {
+async fn start(job: JailJob) -> Inmate {
     jail().await.start(job).await.unwrap()
 }
 
@@ -30,7 +30,7 @@ async fn hear(inmate: &mut Inmate) -> String {
     // Unbuffered, so that nothing is lost between two lines.
     let mut lines = BufReader::with_capacity(1, inmate.stdout.as_mut().unwrap());
     let mut line = String::new();
-    tokio::time::timeout(PATIENCE, lines.read_line(&mut line)).await.unwrap().unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, lines.read_line(&mut line)).await.unwrap().unwrap();
     line.trim_end().to_owned()
 }
 
@@ -39,8 +39,8 @@ async fn it_answers_and_ends_when_its_input_does() {
     let mut inmate = start(sh("while read -r line; do echo \"<$line>\"; done; echo bye; echo hm >&2; exit 3")).await;
     assert_eq!(ask(&mut inmate, "one").await, "<one>");
     assert_eq!(ask(&mut inmate, "two").await, "<two>");
-    let report = inmate.end(PATIENCE).await.unwrap();
-    assert_eq!(report.end, End::Exited(3));
+    let report = inmate.end(TEST_TIMEOUT).await.unwrap();
+    assert_eq!(report.end, JobEnd::Exited(3));
     assert_eq!((text(&report.stdout), text(&report.stderr)), ("bye\n".to_owned(), "hm\n".to_owned()));
     assert!(report.reached.is_empty() && report.wall > Duration::ZERO);
 }
@@ -48,7 +48,7 @@ async fn it_answers_and_ends_when_its_input_does() {
 #[tokio::test]
 async fn its_input_is_a_pipe_and_nothing_else_of_ours_is_open() {
     let look = "import os, stat; print(stat.S_ISFIFO(os.fstat(0).st_mode), sorted(int(n) for n in os.listdir('/proc/self/fd'))[:3], len(os.listdir('/proc/self/fd')))";
-    let report = start(python(look)).await.end(PATIENCE).await.unwrap();
+    let report = start(python(look)).await.end(TEST_TIMEOUT).await.unwrap();
     assert_eq!(text(&report.stdout), "True [0, 1, 2] 4\n", "the fourth is the list itself");
 }
 
@@ -64,53 +64,56 @@ async fn much_goes_both_ways_at_once() {
     let mut heard = Vec::new();
     let (_, read) = tokio::join!(write, tokio::io::AsyncReadExt::read_to_end(&mut stdout, &mut heard));
     assert_eq!((read.unwrap(), heard == sent), (3 << 20, true));
-    assert_eq!(inmate.end(PATIENCE).await.unwrap().end, End::Exited(0));
+    assert_eq!(inmate.end(TEST_TIMEOUT).await.unwrap().end, JobEnd::Exited(0));
 }
 
 #[tokio::test]
 async fn limits_hold_while_nobody_talks() {
-    let limited = async |script: &str, change: fn(&mut Limits)| {
+    let limited = async |script: &str, change: fn(&mut JailLimits)| {
         let mut job = sh(script);
         change(&mut job.limits);
         let begun = Instant::now();
         // What it says is read or not: that it ends is not up to who talks to it.
         let inmate = start(job).await;
         tokio::time::sleep(Duration::from_millis(400)).await;
-        let report = inmate.end(PATIENCE).await.unwrap();
-        assert!(begun.elapsed() < PATIENCE, "{script}");
+        let report = inmate.end(TEST_TIMEOUT).await.unwrap();
+        assert!(begun.elapsed() < TEST_TIMEOUT, "{script}");
         report.end
     };
-    assert_eq!(limited("sleep 20", |limits| limits.wall = Duration::from_millis(200)).await, End::Limited(Limit::Wall));
+    assert_eq!(
+        limited("sleep 20", |limits| limits.wall = Duration::from_millis(200)).await,
+        JobEnd::Limited(Limit::Wall)
+    );
     assert_eq!(
         limited("timeout 9 sh -c 'while :; do :; done'", |limits| limits.cpu = Duration::from_millis(200)).await,
-        End::Limited(Limit::Cpu)
+        JobEnd::Limited(Limit::Cpu)
     );
     assert_eq!(
         limited("yes >&2 | head -c 9000000", |limits| limits.output_bytes = 10_000).await,
-        End::Limited(Limit::Output)
+        JobEnd::Limited(Limit::Output)
     );
     let grow = "exec /usr/bin/python3 -c 'b = [b\"x\" * (10 << 20) for _ in range(10)]; import time; time.sleep(9)'";
-    assert_eq!(limited(grow, |limits| limits.memory_bytes = 64 << 20).await, End::Limited(Limit::Memory));
+    assert_eq!(limited(grow, |limits| limits.memory_bytes = 64 << 20).await, JobEnd::Limited(Limit::Memory));
 }
 
 #[tokio::test]
 async fn one_that_does_not_end_is_ended() {
     let inmate = start(sh("trap '' TERM; sleep 20")).await;
     let report = inmate.end(Duration::from_millis(100)).await.unwrap();
-    assert_eq!(report.end, End::Limited(Limit::Wall));
+    assert_eq!(report.end, JobEnd::Limited(Limit::Wall));
     let mut endless = sh("exec yes");
     endless.limits.output_bytes = 10_000;
-    let report = start(endless).await.end(PATIENCE).await.unwrap();
+    let report = start(endless).await.end(TEST_TIMEOUT).await.unwrap();
     assert!(report.stdout.len() == 10_000 && report.reached.contains(&Limit::Output), "{:?}", report.end);
-    assert_ne!(report.end, End::Exited(0));
+    assert_ne!(report.end, JobEnd::Exited(0));
 }
 
 #[tokio::test]
 async fn what_cannot_be_is_told() {
     let jail = jail().await;
-    let missing = jail.start(Job::new(Profile::Code, ["no-such-program"])).await.unwrap().end(PATIENCE).await;
+    let missing = jail.start(JailJob::new(Profile::Code, ["no-such-program"])).await.unwrap().end(TEST_TIMEOUT).await;
     assert!(matches!(&missing, Err(JailError::Missing(why)) if why.contains("no-such-program")), "{missing:?}");
-    let input = jail.start(Job { stdin: b"x".to_vec(), ..sh("cat") }).await;
+    let input = jail.start(JailJob { stdin: b"x".to_vec(), ..sh("cat") }).await;
     assert!(matches!(input, Err(JailError::Invalid(_))), "{input:?}");
     let none = Jail::refuse("not here").start(sh("cat")).await;
     assert!(matches!(none, Err(JailError::NoJail(_))), "{none:?}");
@@ -150,17 +153,17 @@ async fn a_folder_that_is_only_to_be_read_stays_as_it_is() {
             }
         }
         let script = "cat old; echo new > old; echo more > more; rm -f old; echo t > /tmp/t && cat /tmp/t";
-        let job = Job {
+        let job = JailJob {
             profile: Profile::Project,
             folder: Some(folder.path().to_owned()),
             folder_is_read_only: true,
             ..sh(script)
         };
         let report = jail().await.run(job.clone()).await.unwrap();
-        assert_eq!((report.end, text(&report.stdout)), (End::Exited(0), "oldt\n".to_owned()), "{report:?}");
+        assert_eq!((report.end, text(&report.stdout)), (JobEnd::Exited(0), "oldt\n".to_owned()), "{report:?}");
         assert_eq!(fs::read_to_string(folder.path().join("old")).unwrap(), "old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        let filled = jail().await.run(Job { files: vec![("a".to_owned(), Vec::new())], ..job }).await;
+        let filled = jail().await.run(JailJob { files: vec![("a".to_owned(), Vec::new())], ..job }).await;
         assert!(matches!(filled, Err(JailError::Invalid(_))), "{filled:?}");
     }
 }

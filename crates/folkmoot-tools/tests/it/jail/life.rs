@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_tools::jail::Job;
+use folkmoot_tools::jail::JailJob;
 
 use super::{jail, processes_with, sh, text, until};
 
@@ -25,7 +25,7 @@ async fn twenty_jobs_at_once() {
 }
 
 /// A job that lasts longer than anybody here waits for anything, so that it never ends by itself.
-fn long(script: &str) -> Job {
+fn long(script: &str) -> JailJob {
     let mut job = sh(script);
     job.limits.wall = Duration::from_secs(600);
     job

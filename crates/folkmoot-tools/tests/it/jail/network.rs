@@ -8,11 +8,11 @@ use std::{
     },
 };
 
-use folkmoot_tools::jail::{JailError, Job, Profile};
+use folkmoot_tools::jail::{JailError, JailJob, Profile};
 
 use super::{jail, python, said};
 
-fn connecting(port: u16) -> Job {
+fn connecting(port: u16) -> JailJob {
     python(&format!(
         "import socket\n\
          try: socket.create_connection(('127.0.0.1', {port}), timeout=2); print('connected')\n\
@@ -58,7 +58,7 @@ async fn a_socket_without_a_place_cannot_be_reached_even_with_the_network() {
     ));
     assert_eq!(said(job.clone()).await, "Connection refused\n");
     let jail = jail().await.allow_network();
-    let report = jail.run(Job { profile: Profile::Agent, ..job }).await.unwrap();
+    let report = jail.run(JailJob { profile: Profile::Agent, ..job }).await.unwrap();
     assert_eq!(super::text(&report.stdout), "Operation not permitted\n");
 }
 
@@ -66,12 +66,12 @@ async fn a_socket_without_a_place_cannot_be_reached_even_with_the_network() {
 async fn with_the_network_allowed_an_agent_has_it_and_others_do_not() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let agent = Job { profile: Profile::Agent, ..connecting(port) };
+    let agent = JailJob { profile: Profile::Agent, ..connecting(port) };
     let Err(JailError::Invalid(why)) = jail().await.run(agent.clone()).await else { panic!("it was not refused") };
     assert!(why.contains("does not allow it"), "{why}");
     let jail = jail().await.allow_network();
     assert_eq!(super::text(&jail.run(agent).await.unwrap().stdout), "connected\n");
-    let names = Job { profile: Profile::Agent, ..super::sh("cat /etc/resolv.conf") };
+    let names = JailJob { profile: Profile::Agent, ..super::sh("cat /etc/resolv.conf") };
     assert_eq!(jail.run(names).await.unwrap().stdout, std::fs::read("/etc/resolv.conf").unwrap_or_default());
     assert_eq!(super::text(&jail.run(connecting(port)).await.unwrap().stdout), "Connection refused\n");
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
-use folkmoot_tools::jail::{End, JailError, Job, Limit};
+use folkmoot_tools::jail::{JailError, JailJob, JobEnd, Limit};
 
 use super::{jail, python, run, said, sh, text};
 
@@ -97,7 +97,7 @@ fn only_walled(script: &str) -> String {
 async fn the_environment_does_not_leak() {
     // Cargo gives its tests plenty of variables.
     assert!(std::env::vars().count() > 5 || std::env::var(super::DRIVER).is_ok());
-    let mut job = Job::new(folkmoot_tools::Profile::Code, ["env"]);
+    let mut job = JailJob::new(folkmoot_tools::Profile::Code, ["env"]);
     job.environment.insert("MINE".to_owned(), "yes".to_owned());
     let said = said(job).await;
     let mut lines = said.lines().collect::<Vec<_>>();
@@ -154,13 +154,13 @@ for family, kind, protocol in ((socket.AF_PACKET, socket.SOCK_RAW, 0), (socket.A
 #[tokio::test]
 async fn a_call_that_only_an_attack_makes_ends_the_job() {
     let report = run(python("import ctypes; ctypes.CDLL(None).setns(0, 0); print('went on')")).await;
-    assert_eq!(report.end, End::Limited(Limit::Syscall));
+    assert_eq!(report.end, JobEnd::Limited(Limit::Syscall));
     assert_eq!(text(&report.stdout), "");
 }
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_missing() {
-    let missing = jail().await.run(Job::new(folkmoot_tools::Profile::Code, ["no-such-program"])).await;
+    let missing = jail().await.run(JailJob::new(folkmoot_tools::Profile::Code, ["no-such-program"])).await;
     let Err(JailError::Missing(why)) = missing else { panic!("{missing:?}") };
     assert!(why.contains("no-such-program"), "{why}");
 }
@@ -174,7 +174,7 @@ async fn a_command_starts_with_no_signal_blocked_and_in_a_group_of_its_own() {
     // Whoever ends its whole group must not meet who watches over the jail, which is outside but
     // has the same user.
     assert_eq!(said(python("import os; print(os.getpgrp() == os.getpid())")).await, "True\n");
-    assert_eq!(run(sh(&only_walled("kill -KILL 0; sleep 1"))).await.end, End::Signalled(9));
+    assert_eq!(run(sh(&only_walled("kill -KILL 0; sleep 1"))).await.end, JobEnd::Signalled(9));
 }
 
 #[tokio::test]
@@ -228,7 +228,7 @@ r.setrlimit(r.RLIMIT_CORE, (0, 0))
 print(r.getrlimit(r.RLIMIT_CORE))";
     assert_eq!(said(python(look)).await, "(1, 1)\n(1, 1)\n");
     let report = run(sh("ulimit -c 0; kill -ABRT $$")).await;
-    assert_eq!((report.end, text(&report.stderr).as_str()), (End::Signalled(6), ""));
+    assert_eq!((report.end, text(&report.stderr).as_str()), (JobEnd::Signalled(6), ""));
 }
 
 #[tokio::test]
@@ -271,7 +271,7 @@ print(ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer
     };
     // mov eax, 20; int 0x80; ret
     let report = run(python(&call("b814000000cd80c3"))).await;
-    assert_eq!((report.end, text(&report.stdout).as_str()), (End::Limited(Limit::Syscall), ""));
+    assert_eq!((report.end, text(&report.stdout).as_str()), (JobEnd::Limited(Limit::Syscall), ""));
     // mov eax, 0x40000027; syscall; ret. Not there, by us or by the kernel: -ENOSYS.
     assert_eq!(said(python(&call("b8270000400f05c3"))).await, "-38\n");
     // mov eax, 39; syscall; ret, to see that the test can tell.

@@ -6,8 +6,8 @@ use folkmoot_core::{
     Name,
     agent::AgentRole,
     debate::{
-        Note, Part, Told,
-        findings::{self, Attack, Finding, Report, Severity},
+        DebateEvent, NoteKind, TurnPart,
+        findings::{self, Attack, Finding, RedTeamReport, Severity},
     },
 };
 use folkmoot_engine::{Ctx, Failure};
@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use super::{
     super::{
         evidence, forms,
-        room::{Asking, At, Room, Spoken},
-        state::{Candidate, State},
+        room::{At, Room, Spoken, TurnRequest},
+        state::{Candidate, DebateState},
         tell,
     },
     PhaseReport, candidate, no_rule,
@@ -39,7 +39,7 @@ impl Room {
         &self,
         ctx: &Ctx,
         at: At,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
         let Some(red) = red(state) else { return Ok(PhaseReport::said("nobody is there to attack".to_owned())) };
         let blue = blue(state);
@@ -90,18 +90,21 @@ impl Room {
         at: At,
         round: u32,
         target: &Candidate,
-        state: &mut State,
-    ) -> Result<(Report, Vec<TestCase>, u32), Failure> {
-        let mut notes = state.notes_for(Part::Attack);
+        state: &mut DebateState,
+    ) -> Result<(RedTeamReport, Vec<TestCase>, u32), Failure> {
+        let mut notes = state.notes_for(TurnPart::Attack);
         notes.extend(state.results(&[target]));
         notes.extend(
-            state.findings.iter().map(|finding| (Note::Finding, format!("{}: {}", finding.severity, finding.title))),
+            state
+                .findings
+                .iter()
+                .map(|finding| (NoteKind::Finding, format!("{}: {}", finding.severity, finding.title))),
         );
-        let asking = |agent, _: &State| Asking {
+        let asking = |agent, _: &DebateState| TurnRequest {
             at,
             key: String::new(),
             agent,
-            part: Part::Attack,
+            part: TurnPart::Attack,
             notes: notes.clone(),
             answers: vec![target.text.clone()],
             schema: forms::attack(),
@@ -140,7 +143,8 @@ impl Room {
                     let held = run.passed() < run.tested.len();
                     let (passed, of) = (u32::from(!held), 1);
                     let failed = if held { vec![test.name.clone()] } else { Vec::new() };
-                    let told = Told::Tested { author: target.author.clone(), phase: at.phase, passed, of, failed };
+                    let told =
+                        DebateEvent::Tested { author: target.author.clone(), phase: at.phase, passed, of, failed };
                     tell(ctx, &format!("{key}/told"), told).await?;
                     if held {
                         landed.push(Landed { finding: finding.clone(), test: Some(test.clone()) });
@@ -162,19 +166,19 @@ impl Room {
         round: u32,
         target: &Candidate,
         landed: &[Landed],
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<(u32, u32), Failure> {
-        let mut notes = state.notes_for(Part::Defence);
-        notes.push((Note::Own, target.text.clone()));
+        let mut notes = state.notes_for(TurnPart::Defence);
+        notes.push((NoteKind::Own, target.text.clone()));
         notes.extend(landed.iter().map(|Landed { finding, test }| {
             let test = test.as_ref().map_or_else(String::new, |test| format!("\n\nThis test fails:\n{}", test.code));
-            (Note::Finding, format!("{} ({}): {}{test}", finding.title, finding.severity, finding.detail))
+            (NoteKind::Finding, format!("{} ({}): {}{test}", finding.title, finding.severity, finding.detail))
         }));
-        let asking = |agent, _: &State| Asking {
+        let asking = |agent, _: &DebateState| TurnRequest {
             at,
             key: String::new(),
             agent,
-            part: Part::Defence,
+            part: TurnPart::Defence,
             notes: notes.clone(),
             answers: Vec::new(),
             schema: forms::answer(self.debating.language.is_some(), false),
@@ -197,7 +201,7 @@ impl Room {
                 let results = run.as_ref().map(|run| evidence::results(&[run])).unwrap_or_default();
                 let (passed, of) = (results.passed, u32::try_from(tests.len()).unwrap_or(u32::MAX));
                 let failed = results.failures.iter().map(|failure| failure.test.clone()).collect();
-                let told = Told::Tested { author: mended.author.clone(), phase: at.phase, passed, of, failed };
+                let told = DebateEvent::Tested { author: mended.author.clone(), phase: at.phase, passed, of, failed };
                 tell(ctx, &format!("{key}/told"), told).await?;
                 passed
             }
@@ -211,27 +215,27 @@ impl Room {
 }
 
 /// Who attacks.
-fn red(state: &State) -> Option<Name> {
+fn red(state: &DebateState) -> Option<Name> {
     side(state, &[AgentRole::RedTeam, AgentRole::Security, AgentRole::Critic], None)
 }
 
 /// Who defends: somebody else, where there is somebody else.
-fn blue(state: &State) -> Option<Name> {
+fn blue(state: &DebateState) -> Option<Name> {
     let red = red(state);
     side(state, &[AgentRole::BlueTeam, AgentRole::Optimizer, AgentRole::Implementer], red.as_ref()).or(red)
 }
 
 /// The first of the team with one of these roles, in the order of the roles; else anybody but
 /// `but`.
-fn side(state: &State, roles: &[AgentRole], but: Option<&Name>) -> Option<Name> {
+fn side(state: &DebateState, roles: &[AgentRole], but: Option<&Name>) -> Option<Name> {
     let agents = || state.network.agents().iter().filter(|agent| Some(&agent.id) != but);
     let by_role = roles.iter().find_map(|role| agents().find(|agent| agent.role == *role));
     by_role.or_else(|| agents().next()).map(|agent| agent.id.clone())
 }
 
 /// What a red team handed in, and its tests. What cannot be read is never "nothing found".
-fn read(spoken: Option<&Spoken>) -> (Report, Vec<TestCase>) {
-    let Some(value) = spoken.and_then(Spoken::answered) else { return (Report::Unread, Vec::new()) };
+fn read(spoken: Option<&Spoken>) -> (RedTeamReport, Vec<TestCase>) {
+    let Some(value) = spoken.and_then(Spoken::answered) else { return (RedTeamReport::Unread, Vec::new()) };
     let mut tests = Vec::new();
     let findings = value["findings"].as_array().into_iter().flatten().map(|finding| {
         let text = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
@@ -247,7 +251,7 @@ fn read(spoken: Option<&Spoken>) -> (Report, Vec<TestCase>) {
         }
     });
     let findings = findings.collect();
-    (Report::Found(findings), tests)
+    (RedTeamReport::Found(findings), tests)
 }
 
 /// A suite has no two tests of one name.

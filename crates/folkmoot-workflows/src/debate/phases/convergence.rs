@@ -5,11 +5,11 @@ use folkmoot_core::{
     Agent, Name,
     agent::{Share, choose},
     debate::{
-        Cast, DecidedBy, Dissent, NoDecision, Note, Part, Told, Verdict,
+        Cast, DebateEvent, DebateVerdict, DecidedBy, Dissent, NoDecision, NoteKind, TurnPart,
         consensus::{Consensus, Contribution, label},
-        effective::{Effective, Voice},
+        effective::{Effective, ModelRef},
     },
-    voting::{Ballot, Elected, Rules, elect},
+    voting::{Ballot, Elected, VotingRules, elect},
 };
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
@@ -19,8 +19,8 @@ use super::{
         Ends,
         config::NOBODY,
         forms,
-        room::{Asking, At, Room, Spoken},
-        state::{Candidate, State},
+        room::{At, Room, Spoken, TurnRequest},
+        state::{Candidate, DebateState},
         tell,
     },
     PhaseReport, no_rule, texts,
@@ -32,7 +32,7 @@ const CONFIDENCE_MIN: u8 = 30;
 const SAID_BYTES: usize = 1_000;
 
 /// What one voter said.
-struct Voted {
+struct VoterBallot {
     spoken: Spoken,
     /// Whom it ranks, the best first; `None` where the turn is no vote.
     ranking: Option<Vec<Name>>,
@@ -46,7 +46,7 @@ impl Room {
         &self,
         ctx: &Ctx,
         at: At,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
         let voters = self.voters(at, state);
         let groups = state.network.turns(at.phase, &voters);
@@ -66,7 +66,7 @@ impl Room {
         }
         let (mut voted, mut messages) = (Vec::new(), 0);
         for (number, group) in groups.iter().enumerate() {
-            let (known, standing): (&State, &[Name]) = (state, &standing);
+            let (known, standing): (&DebateState, &[Name]) = (state, &standing);
             let cast = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| async move {
                 self.vote(&ctx, at, self.agent(&id)?, standing, known).await
             });
@@ -81,7 +81,7 @@ impl Room {
         let verdict = self.count(at, &standing, &voted, state)?;
         for (number, cast) in verdict.ballots.iter().enumerate() {
             let Cast { voter, ranking, confidence, refused, .. } = cast.clone();
-            let told = Told::Vote { voter, round: at.round, ranking, confidence, refused };
+            let told = DebateEvent::Vote { voter, round: at.round, ranking, confidence, refused };
             tell(ctx, &at.key(&format!("vote/{}", number + 1)), told).await?;
         }
         let note = match (&verdict.winner, verdict.decided_by) {
@@ -93,7 +93,7 @@ impl Room {
     }
 
     /// Everybody votes, as far as there is room; those whom the phase requires first.
-    fn voters<'a>(&self, at: At, state: &'a State) -> Vec<&'a Agent> {
+    fn voters<'a>(&self, at: At, state: &'a DebateState) -> Vec<&'a Agent> {
         let required = choose(at.phase, state.network.agents(), &[]).agents;
         let others = state.network.agents().iter().filter(|agent| !required.iter().any(|voter| voter.id == agent.id));
         let mut voters: Vec<&Agent> = required.iter().copied().chain(others).collect();
@@ -104,7 +104,7 @@ impl Room {
     /// Who stands. Two agents have one answer before them, and say yes or no: each would vote for
     /// their own. Of answers that are the same the one of the first author stands: else they would
     /// take each other's votes.
-    fn standing(&self, state: &State) -> Vec<Name> {
+    fn standing(&self, state: &DebateState) -> Vec<Name> {
         if state.network.agents().len() <= 2 {
             return state.leading().map(|candidate| candidate.author.clone()).into_iter().collect();
         }
@@ -116,16 +116,23 @@ impl Room {
         standing
     }
 
-    async fn vote(&self, ctx: &Ctx, at: At, voter: &Agent, standing: &[Name], state: &State) -> Result<Voted, Failure> {
+    async fn vote(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        voter: &Agent,
+        standing: &[Name],
+        state: &DebateState,
+    ) -> Result<VoterBallot, Failure> {
         let run = ctx.run_id().to_string();
         let shown = state.shown_to(voter, &shown(standing, &voter.id, state), &run, at.round);
-        let part = if standing.len() == 1 { Part::Endorse } else { Part::Ballot };
+        let part = if standing.len() == 1 { TurnPart::Endorse } else { TurnPart::Ballot };
         let mut notes = state.notes_for(part);
         notes.extend(state.results(&shown));
         let authors: Vec<Name> = shown.iter().map(|candidate| candidate.author.clone()).collect();
         notes.extend(state.points.iter().filter_map(|point| {
             let number = authors.iter().position(|author| *author == point.author)? + 1;
-            Some((Note::Point, format!("Answer {number}: {}", point.text)))
+            Some((NoteKind::Point, format!("Answer {number}: {}", point.text)))
         }));
         let passed = |candidate: &Candidate| state.tested(&candidate.author).map_or(0, |tested| tested.passed);
         let candidates: Vec<Value> = shown
@@ -143,25 +150,25 @@ impl Room {
                 None => Ok(()),
             }
         };
-        let asking = Asking {
+        let asking = TurnRequest {
             at,
             key: "turn".to_owned(),
             agent: voter,
             part,
             notes,
             answers: texts(&shown),
-            schema: if part == Part::Endorse { forms::endorse() } else { forms::ballot(shown.len()) },
+            schema: if part == TurnPart::Endorse { forms::endorse() } else { forms::ballot(shown.len()) },
             given: json!({ "candidates": candidates, "passes": passes }),
             attempt: at.round - 1,
-            rule: if part == Part::Endorse { &no_rule } else { &twice },
+            rule: if part == TurnPart::Endorse { &no_rule } else { &twice },
             results: Value::Null,
             metadata: json!({ "shown": authors }),
         };
         let spoken = self.speak(ctx, asking).await?;
         let text = |name: &str| said(spoken.value[name].as_str().unwrap_or_default());
         let ranking = spoken.answered().map(|value| match part {
-            Part::Endorse if value["endorse"].as_bool() == Some(true) => authors.clone(),
-            Part::Endorse => vec![none()],
+            TurnPart::Endorse if value["endorse"].as_bool() == Some(true) => authors.clone(),
+            TurnPart::Endorse => vec![none()],
             _ => {
                 let numbers = value["ranking"].as_array().into_iter().flatten().filter_map(Value::as_str);
                 let places = numbers.filter_map(|number| number.parse::<usize>().ok()?.checked_sub(1));
@@ -174,17 +181,23 @@ impl Room {
             (Some(_), true) => Some(format!("it is less sure than 0.{CONFIDENCE_MIN}")),
             (Some(_), false) => None,
         };
-        Ok(Voted { evidence: text("evidence"), objection: text("objection"), ranking, refused, spoken })
+        Ok(VoterBallot { evidence: text("evidence"), objection: text("objection"), ranking, refused, spoken })
     }
 
-    fn count(&self, at: At, standing: &[Name], voted: &[Voted], state: &State) -> Result<Verdict, Failure> {
+    fn count(
+        &self,
+        at: At,
+        standing: &[Name],
+        voted: &[VoterBallot],
+        state: &DebateState,
+    ) -> Result<DebateVerdict, Failure> {
         let mut candidates = standing.to_vec();
         if standing.len() == 1 {
             candidates.push(none());
         }
         let ballots: Vec<Ballot> = voted.iter().filter_map(|voted| self.ballot(voted, standing, state)).collect();
         let least = usize::from(at.phase.rule().min_responses as u8).min(voted.len());
-        let rules = Rules {
+        let rules = VotingRules {
             method: self.debating.method(),
             fallback: self.debating.voting_fallback,
             tie_break: self.debating.tie_break,
@@ -194,7 +207,7 @@ impl Room {
         let votes: Vec<Name> = ballots.iter().filter_map(|ballot| ballot.ranking.first().cloned()).collect();
         let contributions: Vec<Contribution<'_>> = voted.iter().map(|voted| contribution(voted, state)).collect();
         let consensus = Consensus::of(&contributions, &votes);
-        let by_voice: Vec<(&Ballot, Voice<'_>)> =
+        let by_voice: Vec<(&Ballot, ModelRef<'_>)> =
             ballots.iter().filter_map(|ballot| Some((ballot, voice_of(voted, &ballot.voter)?))).collect();
         // Where executed tests leave one answer of several, no opinion overrides them.
         // But whoever wants none of what is left need not have it.
@@ -226,7 +239,7 @@ impl Room {
             .filter(|ballot| ballot.ranking.first() == winner.as_ref())
             .map(|ballot| ballot.confidence.as_hundredths().into())
             .collect();
-        Ok(Verdict {
+        Ok(DebateVerdict {
             decided_by,
             no_decision,
             reason,
@@ -248,7 +261,7 @@ impl Room {
 
     /// How much a vote counts where weights count: how sure the voter is, how good it has been, and
     /// how unlike the others it is.
-    fn ballot(&self, voted: &Voted, standing: &[Name], state: &State) -> Option<Ballot> {
+    fn ballot(&self, voted: &VoterBallot, standing: &[Name], state: &DebateState) -> Option<Ballot> {
         let ranking = voted.ranking.clone().filter(|_| voted.refused.is_none())?;
         let voter = self.debating.agent(&voted.spoken.agent)?;
         let confidence = voted.spoken.confidence.unwrap_or(Share::CONFIDENCE);
@@ -260,7 +273,7 @@ impl Room {
         Some(Ballot { voter: voter.id.clone(), ranking, recused, weight, confidence, score: voter.score })
     }
 
-    fn cast(&self, voted: &Voted, standing: &[Name], state: &State) -> Cast {
+    fn cast(&self, voted: &VoterBallot, standing: &[Name], state: &DebateState) -> Cast {
         let ballot = self.ballot(voted, standing, state);
         Cast {
             voter: voted.spoken.agent.clone(),
@@ -275,25 +288,25 @@ impl Room {
 
 /// What a voter is shown of those who stand. From three on not their own, nor what is the same:
 /// they may not vote for it.
-fn shown(standing: &[Name], voter: &Name, state: &State) -> Vec<Name> {
+fn shown(standing: &[Name], voter: &Name, state: &DebateState) -> Vec<Name> {
     let own = |author: &Name| author == voter || state.is_same(author, voter);
     standing.iter().filter(|author| standing.len() <= 2 || !own(author)).cloned().collect()
 }
 
 /// Which model really spoke for a voter: somebody else may have, in place of one that failed.
-fn voice_of<'a>(voted: &'a [Voted], voter: &Name) -> Option<Voice<'a>> {
+fn voice_of<'a>(voted: &'a [VoterBallot], voter: &Name) -> Option<ModelRef<'a>> {
     let Spoken { provider, model, .. } = &voted.iter().find(|voted| voted.spoken.agent == *voter)?.spoken;
-    Some(Voice { provider, model })
+    Some(ModelRef { provider, model })
 }
 
 /// How many voters have this one's role.
-fn voted_roles(voted: &Voted, state: &State) -> u64 {
+fn voted_roles(voted: &VoterBallot, state: &DebateState) -> u64 {
     let agents = state.network.agents();
     let role = agents.iter().find(|agent| agent.id == voted.spoken.agent).map(|agent| agent.role);
     agents.iter().filter(|agent| Some(agent.role) == role).count() as u64
 }
 
-fn contribution<'a>(voted: &'a Voted, state: &'a State) -> Contribution<'a> {
+fn contribution<'a>(voted: &'a VoterBallot, state: &'a DebateState) -> Contribution<'a> {
     match (&voted.ranking, &voted.refused) {
         (Some(ranking), None) => {
             let chosen = ranking.first().and_then(|author| state.candidates.get(author));
@@ -307,7 +320,7 @@ fn contribution<'a>(voted: &'a Voted, state: &'a State) -> Contribution<'a> {
 
 /// Whoever prefers another answer, or none.
 /// But not whoever was not shown it because it is their own.
-fn dissent(voted: &[Voted], winner: Option<&Name>, state: &State) -> Vec<Dissent> {
+fn dissent(voted: &[VoterBallot], winner: Option<&Name>, state: &DebateState) -> Vec<Dissent> {
     let own = |voter: &Name| winner.is_some_and(|winner| winner == voter || state.is_same(winner, voter));
     let differs = voted.iter().filter(|voted| {
         voted.ranking.as_ref().is_some_and(|ranking| ranking.first() != winner)

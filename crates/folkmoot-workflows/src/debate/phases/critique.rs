@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use folkmoot_core::{
     Name,
-    debate::{Note, Part},
+    debate::{NoteKind, TurnPart},
 };
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::{
     super::{
         forms,
-        room::{Asking, At, Room},
-        state::{Point, State},
+        room::{At, Room, TurnRequest},
+        state::{DebateState, Point},
     },
     PhaseReport, authors, meant, no_rule, numbered, texts,
 };
@@ -24,7 +24,7 @@ impl Room {
         &self,
         ctx: &Ctx,
         at: At,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
         let (groups, min_responses) = self.speakers(at, state);
         self.begin(ctx, at, &groups, state).await?;
@@ -35,7 +35,7 @@ impl Room {
         let (mut groups, mut number) = (VecDeque::from(groups), 0);
         while let Some(group) = groups.pop_front() {
             number += 1;
-            let known: &State = state;
+            let known: &DebateState = state;
             let run = ctx.run_id().to_string();
             let spoken = ctx.join(at.key(&format!("group/{number}")), group, |ctx, id| {
                 let run = run.clone();
@@ -45,15 +45,15 @@ impl Room {
                     if shown.is_empty() {
                         return Ok(None);
                     }
-                    let mut notes = known.notes_for(Part::Critique);
+                    let mut notes = known.notes_for(TurnPart::Critique);
                     notes.extend(known.results(&shown));
                     // Groups come one after another, so that the later need not repeat the earlier.
-                    notes.extend(known.points.iter().map(|point| (Note::Point, point.text.clone())));
-                    let asking = Asking {
+                    notes.extend(known.points.iter().map(|point| (NoteKind::Point, point.text.clone())));
+                    let asking = TurnRequest {
                         at,
                         key: "turn".to_owned(),
                         agent,
-                        part: Part::Critique,
+                        part: TurnPart::Critique,
                         notes,
                         answers: texts(&shown),
                         schema: forms::critique(shown.len()),

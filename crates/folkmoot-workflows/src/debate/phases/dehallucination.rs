@@ -3,17 +3,17 @@
 use folkmoot_core::{
     Name,
     agent::Share,
-    debate::{Note, Part},
+    debate::{NoteKind, TurnPart},
     question::QuestionType,
 };
-use folkmoot_engine::{Ask, Ctx, Failure};
+use folkmoot_engine::{Ctx, Failure, QuestionSpec};
 use serde_json::{Value, json};
 
 use super::{
     super::{
         Instructor, forms,
-        room::{Asking, At, Room},
-        state::State,
+        room::{At, Room, TurnRequest},
+        state::DebateState,
     },
     PhaseReport, no_rule,
 };
@@ -26,20 +26,20 @@ impl Room {
         &self,
         ctx: &Ctx,
         at: At,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
-        let assistant = |state: &State| self.answerers(at, state).into_iter().flatten().next();
-        let leader = |state: &State| Some(state.network.leader(at.phase).clone());
+        let assistant = |state: &DebateState| self.answerers(at, state).into_iter().flatten().next();
+        let leader = |state: &DebateState| Some(state.network.leader(at.phase).clone());
         let Some(first) = assistant(state) else { return Ok(PhaseReport::said("nobody is there to ask".to_owned())) };
         self.begin(ctx, at, &[vec![first], leader(state).into_iter().collect()], state).await?;
         let (mut asked, mut answered, mut messages) = (0, 0, 0);
         for round in 1..=self.debating.clarification_rounds {
-            let asking = |agent, state: &State| Asking {
+            let asking = |agent, state: &DebateState| TurnRequest {
                 at,
                 key: String::new(),
                 agent,
-                part: Part::Clarify,
-                notes: state.notes_for(Part::Clarify),
+                part: TurnPart::Clarify,
+                notes: state.notes_for(TurnPart::Clarify),
                 answers: Vec::new(),
                 schema: forms::clarify(),
                 given: Value::Null,
@@ -74,13 +74,13 @@ impl Room {
             let (given, answers) = match self.debating.instructor {
                 Instructor::Person => self.answered_by_a_person(ctx, at, round, &spoken.agent, &questions).await?,
                 Instructor::Agent => {
-                    let notes = || questions.iter().map(|question| (Note::Question, question.clone()));
-                    let asking = |agent, state: &State| Asking {
+                    let notes = || questions.iter().map(|question| (NoteKind::Question, question.clone()));
+                    let asking = |agent, state: &DebateState| TurnRequest {
                         at,
                         key: String::new(),
                         agent,
-                        part: Part::ClarifyAnswer,
-                        notes: state.notes_for(Part::ClarifyAnswer).into_iter().chain(notes()).collect(),
+                        part: TurnPart::ClarifyAnswer,
+                        notes: state.notes_for(TurnPart::ClarifyAnswer).into_iter().chain(notes()).collect(),
                         answers: Vec::new(),
                         schema: forms::clarify_answer(questions.len()),
                         given: json!({ "questions": questions }),
@@ -102,7 +102,9 @@ impl Room {
             };
             answered += given;
             let pairs = questions.iter().zip(answers);
-            state.notes.extend(pairs.map(|(question, answer)| (Note::Clarification, format!("{question}\n{answer}"))));
+            state
+                .notes
+                .extend(pairs.map(|(question, answer)| (NoteKind::Clarification, format!("{question}\n{answer}"))));
         }
         let note = match state.ambiguities.len() {
             0 => format!("{answered} of {asked} questions were answered"),
@@ -125,7 +127,7 @@ impl Room {
             // The run itself asks: every debate has agents of the same names, and what one asks
             // must hold none of the others.
             let text = format!("{question}\n\n{assistant} asks, before the debate on: {}", self.debating.title());
-            let ask = Ask::new(QuestionType::Blocking, text);
+            let ask = QuestionSpec::new(QuestionType::Blocking, text);
             let answer = ctx.ask(at.key(&format!("person/{round}/{}", number + 1)), ask).await?;
             given += u32::from(answer.is_given());
             answers.push(match answer.closure.answer.clone().filter(|_| answer.is_given()) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use folkmoot_core::{
     Agent, Name,
-    debate::{Note, Part, Told, memory::Reflection},
+    debate::{DebateEvent, NoteKind, TurnPart, memory::Reflection},
 };
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_tools::testing::{TestCase, TestRun};
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        evidence::{self, Attempt},
+        evidence::{self, FailedCandidate},
         forms,
-        room::{Asking, At, Room},
-        state::{Candidate, State},
+        room::{At, Room, TurnRequest},
+        state::{Candidate, DebateState},
         tell,
     },
     PhaseReport, candidate, no_rule,
@@ -27,7 +27,7 @@ impl Room {
         &self,
         ctx: &Ctx,
         at: At,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
         let (groups, min_responses) = self.speakers(at, state);
         self.begin(ctx, at, &groups, state).await?;
@@ -55,7 +55,7 @@ impl Room {
         at: At,
         agent: &Agent,
         best: &Candidate,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<bool, Failure> {
         let suites = suites(state, &agent.id);
         let mut reflections: Vec<Reflection> = Vec::new();
@@ -63,18 +63,18 @@ impl Room {
         let mut episode: Option<String> = None;
         let attempts = if self.debating.language.is_some() { self.debating.reflexion_attempts } else { 1 };
         for attempt in 0..attempts {
-            let mut notes = state.notes_for(Part::Optimization);
-            notes.push((Note::Own, own.as_ref().unwrap_or(best).text.clone()));
+            let mut notes = state.notes_for(TurnPart::Optimization);
+            notes.push((NoteKind::Own, own.as_ref().unwrap_or(best).text.clone()));
             notes.extend(state.results(&[best]));
             let against = state.points.iter().filter(|point| point.author == best.author);
-            notes.extend(against.map(|point| (Note::Point, point.text.clone())));
+            notes.extend(against.map(|point| (NoteKind::Point, point.text.clone())));
             notes.extend(evidence::shown(&reflections, self.debating.reflections_max));
             let key = at.key(&format!("{}/{attempt}", agent.id));
-            let asking = Asking {
+            let asking = TurnRequest {
                 at,
                 key: key.clone(),
                 agent,
-                part: Part::Optimization,
+                part: TurnPart::Optimization,
                 notes,
                 answers: Vec::new(),
                 schema: forms::answer(self.debating.language.is_some(), false),
@@ -91,7 +91,7 @@ impl Room {
             let runs = self.test_all(ctx, &key, &better, &suites).await?;
             let results = evidence::results(&runs.iter().collect::<Vec<_>>());
             if self.debating.language.is_some() {
-                let told = Told::Tested {
+                let told = DebateEvent::Tested {
                     author: agent.id.clone(),
                     phase: at.phase,
                     passed: results.passed,
@@ -109,7 +109,7 @@ impl Room {
             if attempt + 1 == attempts {
                 break;
             }
-            let failed = Attempt { agent, failed: &better, results: &results, number: attempt + 1 };
+            let failed = FailedCandidate { agent, failed: &better, results: &results, number: attempt + 1 };
             let (spoken, reflection) = self.reflect(ctx, at, &format!("{key}/reflect"), failed, &reflections).await?;
             self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
             if let Some(reflection) = reflection {
@@ -134,7 +134,7 @@ impl Room {
         key: &str,
         best: &Candidate,
         new: Candidate,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<bool, Failure> {
         let author = new.author.clone();
         let before = state.candidates.insert(author.clone(), new);
@@ -147,7 +147,7 @@ impl Room {
             return Ok(true);
         }
         let message = format!("{author}'s answer fails more tests than {}'s, and is not taken", best.author);
-        tell(ctx, &at.key(&format!("{key}/not taken")), Told::Error { phase: Some(at.phase), message }).await?;
+        tell(ctx, &at.key(&format!("{key}/not taken")), DebateEvent::Error { phase: Some(at.phase), message }).await?;
         match before {
             Some(before) => drop(state.candidates.insert(author.clone(), before)),
             None => drop(state.candidates.remove(&author)),
@@ -173,7 +173,7 @@ impl Room {
 }
 
 /// Everybody's tests but one's own, without those that are suspect.
-pub(super) fn suites(state: &State, but: &Name) -> Vec<(Name, Vec<TestCase>)> {
+pub(super) fn suites(state: &DebateState, but: &Name) -> Vec<(Name, Vec<TestCase>)> {
     let suspects = state.cross.as_ref().map(|cross| cross.suspects()).unwrap_or_default();
     let others = state.candidates.values().filter(|candidate| candidate.author != *but);
     let sound = |author: &Name, test: &TestCase| !suspects.contains(&(author.as_str(), test.name.as_str()));

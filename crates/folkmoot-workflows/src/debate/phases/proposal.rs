@@ -4,8 +4,8 @@
 use folkmoot_core::{
     Name,
     debate::{
-        Note, Part,
-        planning::{Style, Task, TaskPlan},
+        NoteKind, TurnPart,
+        planning::{PlannedTask, Style, TaskPlan},
     },
 };
 use folkmoot_engine::{Ctx, Failure};
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::{
     super::{
         forms,
-        room::{Asking, At, Room, Spoken},
-        state::State,
+        room::{At, Room, Spoken, TurnRequest},
+        state::DebateState,
     },
     PhaseReport, candidate,
     self_evolvement::lessons,
@@ -26,17 +26,17 @@ impl Room {
         &self,
         ctx: &Ctx,
         at: At,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
         self.begin(ctx, at, &self.answerers(at, state), state).await?;
-        if state.style.style == Style::Cpde && !state.notes.iter().any(|(note, _)| *note == Note::Plan) {
+        if state.style.style == Style::Cpde && !state.notes.iter().any(|(note, _)| *note == NoteKind::Plan) {
             self.plan(ctx, at, state).await?;
         }
         // Whoever was to plan and gave no answer is not asked again.
         let groups = self.answerers(at, state);
         let mut messages = 0;
         for (number, group) in groups.iter().enumerate() {
-            let known: &State = state;
+            let known: &DebateState = state;
             let spoken = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| async move {
                 self.propose(&ctx, at, &id, known).await
             });
@@ -66,17 +66,21 @@ impl Room {
         })
     }
 
-    async fn propose(&self, ctx: &Ctx, at: At, id: &Name, state: &State) -> Result<Spoken, Failure> {
+    async fn propose(&self, ctx: &Ctx, at: At, id: &Name, state: &DebateState) -> Result<Spoken, Failure> {
         let agent = self.agent(id)?;
         let own = state.candidates.get(id);
         let revises = at.round > 1 && own.is_some();
-        let part = if revises { Part::Revise } else { Part::Proposal };
+        let part = if revises { TurnPart::Revise } else { TurnPart::Proposal };
         let mut notes = state.notes_for(part);
         if let Some(own) = own {
-            notes.push((Note::Own, own.text.clone()));
+            notes.push((NoteKind::Own, own.text.clone()));
             notes.extend(state.results(&[own]));
             notes.extend(
-                state.points.iter().filter(|point| point.author == *id).map(|point| (Note::Point, point.text.clone())),
+                state
+                    .points
+                    .iter()
+                    .filter(|point| point.author == *id)
+                    .map(|point| (NoteKind::Point, point.text.clone())),
             );
         }
         let evidence = labels(&notes);
@@ -107,7 +111,7 @@ impl Room {
                 }
             }
         };
-        let asking = Asking {
+        let asking = TurnRequest {
             at,
             key: "turn".to_owned(),
             agent,
@@ -127,14 +131,14 @@ impl Room {
     }
 
     /// One plans for all.
-    async fn plan(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<(), Failure> {
-        let leader = |state: &State| Some(state.network.leader(at.phase).clone());
-        let asking = |agent, state: &State| Asking {
+    async fn plan(&self, ctx: &Ctx, at: At, state: &mut DebateState) -> Result<(), Failure> {
+        let leader = |state: &DebateState| Some(state.network.leader(at.phase).clone());
+        let asking = |agent, state: &DebateState| TurnRequest {
             at,
             key: String::new(),
             agent,
-            part: Part::Plan,
-            notes: state.notes_for(Part::Plan),
+            part: TurnPart::Plan,
+            notes: state.notes_for(TurnPart::Plan),
             answers: Vec::new(),
             schema: forms::plan(),
             given: Value::Null,
@@ -147,7 +151,7 @@ impl Room {
         // Without a plan everybody plans their own part; that it failed is in the record.
         if let Some(Ok(plan)) = spoken.as_ref().and_then(Spoken::answered).map(tasks) {
             let lines = plan.tasks().iter().enumerate().map(|(at, task)| format!("{}. {}", at + 1, task.title));
-            state.notes.push((Note::Plan, lines.collect::<Vec<_>>().join("\n")));
+            state.notes.push((NoteKind::Plan, lines.collect::<Vec<_>>().join("\n")));
         }
         // Whoever plans has not answered yet.
         state.in_phase.clear();
@@ -160,13 +164,14 @@ fn is_plan(value: &Value) -> Result<(), String> {
 }
 
 fn tasks(value: &Value) -> Result<TaskPlan, String> {
-    let tasks: Vec<Task> = serde_json::from_value(value["tasks"].clone()).map_err(|error| error.to_string())?;
+    let tasks: Vec<PlannedTask> = serde_json::from_value(value["tasks"].clone()).map_err(|error| error.to_string())?;
     TaskPlan::of(tasks).map_err(|error| error.to_string())
 }
 
 /// What can be named as evidence, as the prompt labels it.
-pub(super) fn labels(notes: &[(Note, String)]) -> Vec<String> {
-    let counts = |note: &Note| matches!(note, Note::Result | Note::Point | Note::Finding | Note::Guidance);
-    let label = |(at, (note, _)): (usize, &(Note, String))| counts(note).then(|| format!("{note} {}", at + 1));
+pub(super) fn labels(notes: &[(NoteKind, String)]) -> Vec<String> {
+    let counts =
+        |note: &NoteKind| matches!(note, NoteKind::Result | NoteKind::Point | NoteKind::Finding | NoteKind::Guidance);
+    let label = |(at, (note, _)): (usize, &(NoteKind, String))| counts(note).then(|| format!("{note} {}", at + 1));
     notes.iter().enumerate().filter_map(label).collect()
 }

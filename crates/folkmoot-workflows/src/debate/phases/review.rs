@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use folkmoot_core::{
     Name,
-    debate::{Note, Part},
+    debate::{NoteKind, TurnPart},
 };
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
@@ -12,14 +12,19 @@ use serde_json::{Value, json};
 use super::{
     super::{
         forms,
-        room::{Asking, At, Room, share},
-        state::{Scored, State},
+        room::{At, Room, TurnRequest, share},
+        state::{DebateState, Scored},
     },
     PhaseReport, authors, meant, numbered, texts,
 };
 
 impl Room {
-    pub(in super::super) async fn review(&self, ctx: &Ctx, at: At, state: &mut State) -> Result<PhaseReport, Failure> {
+    pub(in super::super) async fn review(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        state: &mut DebateState,
+    ) -> Result<PhaseReport, Failure> {
         let (groups, min_responses) = self.speakers(at, state);
         self.begin(ctx, at, &groups, state).await?;
         let mut messages = 0;
@@ -28,7 +33,7 @@ impl Room {
         let (mut groups, mut number) = (VecDeque::from(groups), 0);
         while let Some(group) = groups.pop_front() {
             number += 1;
-            let known: &State = state;
+            let known: &DebateState = state;
             let run = ctx.run_id().to_string();
             let spoken = ctx.join(at.key(&format!("group/{number}")), group, |ctx, id| {
                 let run = run.clone();
@@ -38,14 +43,14 @@ impl Room {
                     if shown.is_empty() {
                         return Ok(None);
                     }
-                    let mut notes = known.notes_for(Part::Review);
+                    let mut notes = known.notes_for(TurnPart::Review);
                     notes.extend(known.results(&shown));
-                    notes.extend(known.points.iter().map(|point| (Note::Point, point.text.clone())));
-                    let asking = Asking {
+                    notes.extend(known.points.iter().map(|point| (NoteKind::Point, point.text.clone())));
+                    let asking = TurnRequest {
                         at,
                         key: "turn".to_owned(),
                         agent,
-                        part: Part::Review,
+                        part: TurnPart::Review,
                         notes,
                         answers: texts(&shown),
                         schema: forms::review(shown.len()),

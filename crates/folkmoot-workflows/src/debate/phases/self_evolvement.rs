@@ -5,7 +5,7 @@ use folkmoot_core::{
     Name,
     agent::Share,
     debate::{
-        Note, Part, Told, TurnState,
+        DebateEvent, NoteKind, TurnPart, TurnState,
         memory::{Episode, Reflection},
     },
 };
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        evidence::{self, Attempt},
+        evidence::{self, FailedCandidate},
         forms,
-        room::{Asking, At, Room, Spoken},
-        state::{Candidate, State},
+        room::{At, Room, Spoken, TurnRequest},
+        state::{Candidate, DebateState},
         tell,
     },
     PhaseReport, candidate, no_rule,
@@ -39,7 +39,7 @@ impl Room {
         &self,
         ctx: &Ctx,
         at: At,
-        state: &mut State,
+        state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
         let Some(language) = self.debating.language else {
             self.begin(ctx, at, &[], state).await?;
@@ -49,7 +49,7 @@ impl Room {
         self.begin(ctx, at, &groups, state).await?;
         let (mut passed, mut asked) = (0, 0);
         for (number, group) in groups.iter().enumerate() {
-            let known: &State = state;
+            let known: &DebateState = state;
             let evolved = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| async move {
                 self.evolve(&ctx, at, &id, known, language.word()).await
             });
@@ -72,19 +72,26 @@ impl Room {
         Ok(PhaseReport { insights: passed, ..self.helps(at, 1, note, state) })
     }
 
-    async fn evolve(&self, ctx: &Ctx, at: At, id: &Name, state: &State, language: &str) -> Result<Evolved, Failure> {
+    async fn evolve(
+        &self,
+        ctx: &Ctx,
+        at: At,
+        id: &Name,
+        state: &DebateState,
+        language: &str,
+    ) -> Result<Evolved, Failure> {
         let agent = self.agent(id)?;
         let mut evolved =
             Evolved { turns: Vec::new(), candidate: None, tried: Vec::new(), episodes: Vec::new(), passed: false };
         let mut reflections: Vec<Reflection> = Vec::new();
         for attempt in 0..=self.debating.self_evolvement_iterations {
-            let part = if attempt == 0 { Part::Draft } else { Part::Refine };
+            let part = if attempt == 0 { TurnPart::Draft } else { TurnPart::Refine };
             let mut notes = state.notes_for(part);
             if let Some(own) = &evolved.candidate {
-                notes.push((Note::Own, own.text.clone()));
+                notes.push((NoteKind::Own, own.text.clone()));
             }
             notes.extend(evidence::shown(&reflections, self.debating.reflections_max));
-            let asking = Asking {
+            let asking = TurnRequest {
                 at,
                 key: format!("{part}/{attempt}"),
                 agent,
@@ -112,7 +119,7 @@ impl Room {
             evolved.tried.push((draft.clone(), rate));
             let Some(run) = run else { break };
             let results = evidence::results(&[&run]);
-            let told = Told::Tested {
+            let told = DebateEvent::Tested {
                 author: id.clone(),
                 phase: at.phase,
                 passed: results.passed,
@@ -129,7 +136,7 @@ impl Room {
                 break;
             }
             let key = format!("reflect/{attempt}");
-            let failed = Attempt { agent, failed: &draft, results: &results, number: attempt + 1 };
+            let failed = FailedCandidate { agent, failed: &draft, results: &results, number: attempt + 1 };
             let (spoken, reflection) = self.reflect(ctx, at, &key, failed, &reflections).await?;
             if let Some(reflection) = reflection {
                 evolved.episodes.push(self.episode(ctx, &spoken, failed, &reflection, state.began));
@@ -141,7 +148,7 @@ impl Room {
     }
 }
 
-pub(super) fn lessons(state: &State) -> Vec<String> {
+pub(super) fn lessons(state: &DebateState) -> Vec<String> {
     state.lessons.iter().map(|lesson| lesson.id.clone()).collect()
 }
 

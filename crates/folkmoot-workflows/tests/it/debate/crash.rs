@@ -6,7 +6,7 @@ use folkmoot_core::{
     agent::{DebatePhase, DebatePhase::*},
     debate::Phases,
 };
-use folkmoot_engine::sim::{self, Crash, Report, Scenario};
+use folkmoot_engine::sim::{self, Crash, Scenario, SimulationReport};
 use folkmoot_workflows::debate::{DebateConfig, Preset};
 
 use super::{CODE, debating, gates, stage::Stage};
@@ -22,7 +22,7 @@ fn whole(topic: &str, agents: usize) -> DebateConfig {
 }
 
 /// How often each turn is in the log.
-fn turns(report: &Report) -> BTreeMap<String, u32> {
+fn turns(report: &SimulationReport) -> BTreeMap<String, u32> {
     let mut turns = BTreeMap::new();
     for (_, payload) in report.told.iter().filter(|(kind, _)| kind == "debate.turn") {
         let turn: serde_json::Value = serde_json::from_str(payload).unwrap();
@@ -31,12 +31,12 @@ fn turns(report: &Report) -> BTreeMap<String, u32> {
     turns
 }
 
-fn count(report: &Report, kind: &str) -> usize {
+fn count(report: &SimulationReport, kind: &str) -> usize {
     report.told.iter().filter(|(name, _)| name == kind).count()
 }
 
 /// How it goes in calm.
-fn calm(scenario: &Scenario) -> Report {
+fn calm(scenario: &Scenario) -> SimulationReport {
     let calm = sim::simulate(scenario, Crash::Never);
     assert!(calm.outcome.as_ref().unwrap()["verdict"]["winner"].is_string(), "{:?}", calm.outcome);
     assert_eq!(count(&calm, "gate.opened"), 2);
@@ -45,7 +45,7 @@ fn calm(scenario: &Scenario) -> Report {
     calm
 }
 
-fn compare(calm: &Report, stormy: &Report) {
+fn compare(calm: &SimulationReport, stormy: &SimulationReport) {
     assert_eq!(stormy.outcome, calm.outcome);
     assert_eq!(stormy.kept, calm.kept);
     assert_eq!(turns(stormy), turns(calm));

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use folkmoot_core::{
     agent::{DebatePhase, DebatePhase::*, ModelName, Team},
-    debate::{DecidedBy, NoDecision, Phases, Told, TurnState, topology::Topology},
+    debate::{DebateEvent, DecidedBy, NoDecision, Phases, TurnState, topology::Topology},
 };
 use folkmoot_llm::{Cue, FailureKind};
-use folkmoot_tools::jail::Language;
+use folkmoot_tools::jail::ProgramLanguage;
 use folkmoot_workflows::debate::{DebateConfig, Preset};
 use serde_json::{Value, json};
 
@@ -114,7 +114,7 @@ fn failed_calls_are_in_no_measure_of_agreement() {
 fn what_comes_before_a_debate_comes_once() {
     let rounds = DebateConfig { max_rounds: 2, early_exit: false, ..of(DebatePhase::ALL, 3) };
     let played =
-        Stage::new(&DebateConfig { topic: CODE.to_owned(), language: Some(Language::Python), ..rounds }).play();
+        Stage::new(&DebateConfig { topic: CODE.to_owned(), language: Some(ProgramLanguage::Python), ..rounds }).play();
     let phases = played.phases();
     let count = |phase: &str| phases.iter().filter(|began| began.ends_with(phase)).count();
     assert_eq!((count("dehallucination"), count("self_evolvement"), count("proposal")), (1, 1, 2));
@@ -127,15 +127,15 @@ fn what_comes_before_a_debate_comes_once() {
     assert!(drafts == 3 && refined > 0, "{drafts} {refined}");
     assert_eq!(before.len(), drafts + refined, "each is executed, the last refinement too");
     assert!(before.iter().any(|(_, passed, of)| passed < of) && before.iter().any(|(_, passed, of)| passed == of));
-    let reflected = played.told.iter().filter(|told| matches!(told, Told::Reflected { .. })).count();
+    let reflected = played.told.iter().filter(|told| matches!(told, DebateEvent::Reflected { .. })).count();
     assert!(reflected >= refined && !played.turns(&["reflect"]).is_empty());
     assert!(played.prompts("refine").iter().all(|(_, prompt)| prompt.contains("[[data reflection ")));
 }
 
 /// Whose code passed how many of how many, in a phase.
 fn tested(played: &Played, in_phase: DebatePhase) -> Vec<(String, u32, u32)> {
-    let of = |told: &Told| match told {
-        Told::Tested { author, phase, passed, of, .. } if *phase == in_phase => {
+    let of = |told: &DebateEvent| match told {
+        DebateEvent::Tested { author, phase, passed, of, .. } if *phase == in_phase => {
             Some((author.to_string(), *passed, *of))
         }
         _ => None,
@@ -145,7 +145,8 @@ fn tested(played: &Played, in_phase: DebatePhase) -> Vec<(String, u32, u32)> {
 
 #[test]
 fn no_tests_is_no_pass() {
-    let code = DebateConfig { language: Some(Language::Python), ..of(&[SelfEvolvement, Proposal, Convergence], 3) };
+    let code =
+        DebateConfig { language: Some(ProgramLanguage::Python), ..of(&[SelfEvolvement, Proposal, Convergence], 3) };
     let played = Stage::new(&code).says(|cue| doubles(cue, RIGHT, &[])).play();
     assert_eq!(played.notes()[0], "1 self_evolvement: 0 of 3 agents' code passes their own tests");
     let with = Stage::new(&code).says(|cue| doubles(cue, RIGHT, &[FOUR])).play();
@@ -313,7 +314,7 @@ const FOUR: (&str, &str) = ("four", "from solution import double\nassert double(
 const SIX: (&str, &str) = ("six", "from solution import double\nassert double(3) == 6\n");
 
 fn in_code(phases: &[DebatePhase]) -> Stage {
-    Stage::new(&DebateConfig { language: Some(Language::Python), ..of(phases, 3) })
+    Stage::new(&DebateConfig { language: Some(ProgramLanguage::Python), ..of(phases, 3) })
 }
 
 /// This code and these tests wherever an answer is asked for.
@@ -376,7 +377,7 @@ fn a_test_that_most_others_fail_says_little() {
 /// Whoever is shown wrong once is not right a round later because nobody repeats the test.
 #[test]
 fn a_test_stays_whatever_its_author_says_later() {
-    let code = DebateConfig { language: Some(Language::Python), ..of(&[Proposal, Convergence], 3) };
+    let code = DebateConfig { language: Some(ProgramLanguage::Python), ..of(&[Proposal, Convergence], 3) };
     let twice = DebateConfig { max_rounds: 2, early_exit: false, ..code };
     let played = Stage::new(&twice)
         .says(|cue| match (cue.agent.as_str(), cue.part.as_str()) {
@@ -447,8 +448,8 @@ fn words_of_a_message_reach_whom_they_are_for_over_every_hop() {
     let messages = |topology| {
         let played =
             Stage::new(&DebateConfig { topology, ..of(&[Proposal, Critique, Convergence], 5) }).says(unsigned).play();
-        let of = |told: &Told| match told {
-            Told::PhaseCompleted { phase: Convergence, messages, .. } => Some(*messages),
+        let of = |told: &DebateEvent| match told {
+            DebateEvent::PhaseCompleted { phase: Convergence, messages, .. } => Some(*messages),
             _ => None,
         };
         let read = played.prompts("ballot").iter().all(|(_, prompt)| prompt.contains("Because of reason"));

@@ -6,23 +6,23 @@ use std::sync::{Arc, Mutex};
 use folkmoot_core::{
     Timeout,
     agent::{DebatePhase, DebatePhase::*, Share, ToolKind},
-    debate::{DecidedBy, NoDecision, Phases, Told, planning::Style, topology::Topology},
-    gate::{Choice, Gate, Kind, OnTimeout},
+    debate::{DebateEvent, DecidedBy, NoDecision, Phases, planning::Style, topology::Topology},
+    gate::{Choice, Gate, GateKind, OnTimeout},
     journal::EntryKind,
-    voting::{Fallback, Method, Reason, TieBreak},
+    voting::{Fallback, TieBreak, VotingMethod, VotingReason},
 };
 use folkmoot_engine::sim::Say;
-use folkmoot_llm::{Cue, Request, budget::Budget};
+use folkmoot_llm::{Cue, ModelRequest, budget::Budget};
 use folkmoot_tools::{
     ToolCall,
     git::Author,
-    jail::Language,
+    jail::ProgramLanguage,
     project::Hook,
     testing::{Solution, Suite, TestRun},
-    tool::Offer,
+    tool::ToolOffer,
 };
 use folkmoot_workflows::debate::{
-    Branch, DebateConfig, Effects, Gates, Instructor, OnRejected, Place, Preset, RETRIES_MAX, Ran,
+    Branch, DebateConfig, Effects, Gates, Instructor, OnRejected, Preset, RETRIES_MAX, Ran, ToolContext,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -59,16 +59,18 @@ fn position(position: &str) -> Says {
 
 /// Groups of those who spoke in a phase, by their sizes.
 fn groups(played: &Played, of: DebatePhase) -> Vec<usize> {
-    let groups = |told: &Told| match told {
-        Told::PhaseStarted { phase, speakers, .. } if *phase == of => Some(speakers.iter().map(Vec::len).collect()),
+    let groups = |told: &DebateEvent| match told {
+        DebateEvent::PhaseStarted { phase, speakers, .. } if *phase == of => {
+            Some(speakers.iter().map(Vec::len).collect())
+        }
         _ => None,
     };
     played.told.iter().find_map(groups).unwrap()
 }
 
 fn messages(played: &Played, of: DebatePhase) -> u32 {
-    let messages = |told: &Told| match told {
-        Told::PhaseCompleted { phase, messages, .. } if *phase == of => Some(*messages),
+    let messages = |told: &DebateEvent| match told {
+        DebateEvent::PhaseCompleted { phase, messages, .. } if *phase == of => Some(*messages),
         _ => None,
     };
     played.told.iter().find_map(messages).unwrap()
@@ -101,7 +103,7 @@ fn planning_says_whether_one_plans_for_all() {
 }
 
 /// A ballot of these answers, in this order, wherever they stand in the prompt.
-fn ranks(request: &Request, order: &[&str]) -> String {
+fn ranks(request: &ModelRequest, order: &[&str]) -> String {
     let prompt = &request.messages[0].text;
     let number = |position: &&str| {
         let (before, _) = prompt.split_once(&format!("]]\n{position}\n\nI am for {position}."))?;
@@ -139,20 +141,20 @@ fn voting_and_its_fallback_say_how_ballots_are_counted() {
         let counted = DebateConfig { voting: Some(voting), voting_fallback, ..voted() };
         Stage::new(&counted).says(in_a_circle).play().verdict()
     };
-    for method in Method::ALL {
+    for method in VotingMethod::ALL {
         let verdict = verdict(*method, Fallback::Schulze);
         assert_eq!(verdict.voting_method, Some(*method));
         let undecided = verdict.elected.unwrap().undecided;
         match method {
-            Method::Majority => assert_eq!(undecided, Some(Reason::NoMajority)),
-            Method::Unanimous => assert_eq!(undecided, Some(Reason::NotUnanimous)),
+            VotingMethod::Majority => assert_eq!(undecided, Some(VotingReason::NoMajority)),
+            VotingMethod::Unanimous => assert_eq!(undecided, Some(VotingReason::NotUnanimous)),
             _ => assert_eq!(undecided, None, "{method}"),
         }
         assert_eq!(verdict.winner.is_none(), undecided.is_some());
     }
     for fallback in Fallback::ALL {
-        let elected = verdict(Method::Condorcet, *fallback).elected.unwrap();
-        assert_eq!((elected.fallback, elected.fallback_reason), (Some(*fallback), Some(Reason::CondorcetCycle)));
+        let elected = verdict(VotingMethod::Condorcet, *fallback).elected.unwrap();
+        assert_eq!((elected.fallback, elected.fallback_reason), (Some(*fallback), Some(VotingReason::CondorcetCycle)));
     }
 }
 
@@ -172,17 +174,27 @@ fn in_halves(cue: &Cue) -> Option<Says> {
 #[test]
 fn tie_break_tells_apart_who_is_first_together_or_leaves_a_tie() {
     let verdict = |tie_break| {
-        let four =
-            DebateConfig { tie_break, answers: 2, voting: Some(Method::Plurality), ..of(&[Proposal, Convergence], 4) };
+        let four = DebateConfig {
+            tie_break,
+            answers: 2,
+            voting: Some(VotingMethod::Plurality),
+            ..of(&[Proposal, Convergence], 4)
+        };
         Stage::new(&four).says(in_halves).play().verdict()
     };
     let tie = verdict(None);
-    assert_eq!((tie.no_decision, tie.elected.unwrap().undecided), (Some(NoDecision::Undecided), Some(Reason::Tie)));
+    assert_eq!(
+        (tie.no_decision, tie.elected.unwrap().undecided),
+        (Some(NoDecision::Undecided), Some(VotingReason::Tie))
+    );
     for rule in TieBreak::ALL {
         let elected = verdict(Some(*rule)).elected.unwrap();
         // A rule that cannot tell them apart leaves it a tie.
         assert_eq!(elected.first.len(), 2, "{rule}");
-        assert!(elected.tie_break == Some(*rule) || elected.undecided == Some(Reason::Tie), "{rule}: {elected:?}");
+        assert!(
+            elected.tie_break == Some(*rule) || elected.undecided == Some(VotingReason::Tie),
+            "{rule}: {elected:?}"
+        );
     }
     let surest = verdict(Some(TieBreak::HighestConfidence)).winner.unwrap();
     assert_eq!(surest.as_str(), "proposer-1", "the moderator is surest, and votes for it");
@@ -197,7 +209,7 @@ fn minimum_votes_says_how_many_must_vote() {
         played.verdict()
     };
     assert!(verdict(None).winner.is_some() && verdict(Some(4)).winner.is_some());
-    assert_eq!(verdict(Some(5)).elected.unwrap().undecided, Some(Reason::TooFewVotes));
+    assert_eq!(verdict(Some(5)).elected.unwrap().undecided, Some(VotingReason::TooFewVotes));
     assert!(DebateConfig { minimum_votes: Some(6), ..voted() }.check().is_err());
 }
 
@@ -290,7 +302,7 @@ fn hopeless(cue: &Cue) -> Option<Says> {
 
 #[test]
 fn attempts_say_how_often_something_is_tried_again() {
-    let code = |phases: &[DebatePhase]| DebateConfig { language: Some(Language::Python), ..of(phases, 3) };
+    let code = |phases: &[DebatePhase]| DebateConfig { language: Some(ProgramLanguage::Python), ..of(phases, 3) };
     for self_evolvement_iterations in [0, 2] {
         let evolving = DebateConfig { self_evolvement_iterations, ..code(&[SelfEvolvement, Convergence]) };
         let played = Stage::new(&evolving).says(hopeless).play();
@@ -350,16 +362,16 @@ impl Effects for Doing {
         Recorded.test(solution, suite)
     }
 
-    fn offers(&self, _: Place, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
+    fn offers(&self, _: ToolContext, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<ToolOffer>> {
         self.note("offers".to_owned());
         let (name, description) = ("look".to_owned(), "Looks.".to_owned());
-        let offer = Offer { name, description, arguments: json!({}), effects: self.1 };
+        let offer = ToolOffer { name, description, arguments: json!({}), effects: self.1 };
         Box::pin(async { vec![offer] })
     }
 
     fn call(
         &self,
-        _: Place,
+        _: ToolContext,
         _: Vec<ToolKind>,
         tool: String,
         arguments: Value,
@@ -434,7 +446,7 @@ fn a_tool_that_may_change_something_is_called_once_and_only_where_a_person_appro
         let called = effects.did().iter().filter(|did| *did == "call look").count();
         assert_eq!(called, usize::from(choice == Choice::Approve));
         let gates = gates.lock().unwrap();
-        assert_eq!(*gates, [(Kind::Tool, "proposer-1 wants to call look".to_owned())]);
+        assert_eq!(*gates, [(GateKind::Tool, "proposer-1 wants to call look".to_owned())]);
         let once = played.report.kinds.values().filter(|kind| **kind == EntryKind::Once).count();
         assert_eq!(once, called, "a crash does not repeat it");
     }
@@ -446,7 +458,7 @@ fn repository_and_hooks_say_where_code_goes_and_what_is_run_there() {
         let effects = Doing::default();
         let debating = DebateConfig {
             topic: CODE.to_owned(),
-            language: Some(Language::Python),
+            language: Some(ProgramLanguage::Python),
             tool_calls_max: 0,
             repository: repository.map(str::to_owned),
             hooks,
@@ -471,7 +483,7 @@ fn lessons_are_kept_where_one_wants_them() {
     let kept = |lessons| {
         let taught =
             DebateConfig { topic: CODE.to_owned(), lessons, ..of(&[SelfEvolvement, Proposal, Convergence], 3) };
-        let played = play(DebateConfig { language: Some(Language::Python), ..taught });
+        let played = play(DebateConfig { language: Some(ProgramLanguage::Python), ..taught });
         played.report.kept.iter().filter(|line| line.starts_with("lesson ")).count()
     };
     assert!(kept(true) > 0);
@@ -480,7 +492,8 @@ fn lessons_are_kept_where_one_wants_them() {
 
 #[test]
 fn language_and_provider_say_what_is_written_and_who_is_asked() {
-    let code = play(DebateConfig { topic: CODE.to_owned(), language: Some(Language::Python), ..voted() }).debated();
+    let code =
+        play(DebateConfig { topic: CODE.to_owned(), language: Some(ProgramLanguage::Python), ..voted() }).debated();
     let words = play(DebateConfig { topic: CODE.to_owned(), language: None, ..voted() }).debated();
     assert_eq!((code.code.is_some(), code.language.as_deref()), (true, Some("python")));
     assert_eq!((words.code, words.language), (None, None));
@@ -614,8 +627,8 @@ fn what_could_not_be_executed_is_told_to_nobody_as_evidence() {
 #[test]
 fn the_record_says_who_of_a_large_team_does_not_speak() {
     let played = play(DebateConfig { max_rounds: 1, ..debating(Preset::Quick, "Should we write tests first?", 12) });
-    let left = |told: &Told| match told {
-        Told::PhaseStarted { phase, speakers, left_out, .. } => {
+    let left = |told: &DebateEvent| match told {
+        DebateEvent::PhaseStarted { phase, speakers, left_out, .. } => {
             Some((*phase, speakers.iter().flatten().count(), left_out.len()))
         }
         _ => None,

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use folkmoot_engine::{Engine, JournalQuery, Settings, Workflows};
-use folkmoot_llm::{Answer, Embedder, Failure, FailureKind, Hear, Model, Prompts, Rehearsal, Request, budget::Budget};
-use folkmoot_tools::jail::Language;
+use folkmoot_engine::{Engine, EngineSettings, JournalQuery, Workflows};
+use folkmoot_llm::{
+    Embedder, FailureKind, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Prompts, Rehearsal, budget::Budget,
+};
+use folkmoot_tools::jail::ProgramLanguage;
 use folkmoot_workflows::{
     Voice, Voices,
     debate::{DebateConfig, Debater, Preset},
@@ -23,10 +25,14 @@ use crate::voices::{One, PROMPTS};
 struct Heard(Mutex<Vec<String>>);
 
 impl Model for Heard {
-    fn ask<'a>(&'a self, request: &'a Request, hear: &'a mut dyn Hear) -> BoxFuture<'a, Result<Answer, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        hear: &'a mut dyn Hear,
+    ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         self.0.lock().unwrap().push(request.messages[0].text.clone());
         // It plays a model: what the rehearsal itself says teaches no model.
-        Box::pin(async move { Ok(Answer { provider: "one".to_owned(), ..Rehearsal.ask(request, hear).await? }) })
+        Box::pin(async move { Ok(ModelAnswer { provider: "one".to_owned(), ..Rehearsal.ask(request, hear).await? }) })
     }
 }
 
@@ -43,7 +49,7 @@ async fn a_lesson_of_one_debate_is_in_the_prompts_of_the_next_and_provenance_say
     let heard = Arc::new(Heard::default());
     let model: Arc<dyn Model> = heard.clone();
     let debater = Debater { voices: Arc::new(One(model)), effects: Arc::new(Recorded) };
-    let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
+    let settings = EngineSettings { workflows: debater.join(Workflows::new()), ..EngineSettings::default() };
     let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
 
     let first = hold(&engine, &debating(Preset::Full, CODE, 5)).await;
@@ -77,12 +83,12 @@ enum Meaning {
 }
 
 impl Embedder for Meaning {
-    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, Failure>> {
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ModelFailure>> {
         let is_about_time = |text: &String| text.contains("duration") || text.contains("took");
         let vector = |text: &String| if is_about_time(text) { vec![1.0, 0.2] } else { vec![-0.2, 1.0] };
         Box::pin(std::future::ready(match self {
             Meaning::Known => Ok(texts.iter().map(vector).collect()),
-            Meaning::Unreachable => Err(Failure::new("meaning", FailureKind::Unreachable, "nobody is there")),
+            Meaning::Unreachable => Err(ModelFailure::new("meaning", FailureKind::Unreachable, "nobody is there")),
         }))
     }
 }
@@ -121,13 +127,13 @@ async fn a_lesson_is_found_by_what_it_means_where_somebody_can_tell() {
     let heard = Arc::new(Heard::default());
     let voices = Arc::new(Knowing(heard.clone(), Mutex::default()));
     let debater = Debater { voices: voices.clone(), effects: Arc::new(Recorded) };
-    let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
+    let settings = EngineSettings { workflows: debater.join(Workflows::new()), ..EngineSettings::default() };
     let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
     hold(&engine, &debating(Preset::Full, CODE, 5)).await;
     heard.lessons();
 
     let alike = debating(Preset::Quick, "How should people tell how long something took?", 3);
-    let in_rust = DebateConfig { language: Some(Language::Rust), ..alike.clone() };
+    let in_rust = DebateConfig { language: Some(ProgramLanguage::Rust), ..alike.clone() };
     let other = debating(Preset::Quick, "Should the office have a second coffee machine?", 3);
     let same = debating(Preset::Quick, CODE, 3);
     for (meaning, asked, expected) in [
@@ -175,7 +181,7 @@ async fn what_was_rehearsed_teaches_no_model() {
     let folder = tempfile::tempdir().unwrap();
     let heard = Arc::new(Heard::default());
     let debater = Debater { voices: Arc::new(Both(heard.clone())), effects: Arc::new(Recorded) };
-    let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
+    let settings = EngineSettings { workflows: debater.join(Workflows::new()), ..EngineSettings::default() };
     let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
     let asked =
         |provider: &str| DebateConfig { provider: Some(provider.to_owned()), ..debating(Preset::Full, CODE, 5) };

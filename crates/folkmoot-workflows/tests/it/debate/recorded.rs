@@ -10,16 +10,16 @@ use std::{
 
 use folkmoot_core::agent::ToolKind;
 use folkmoot_tools::{
-    Limits, ToolCall,
+    JailLimits, ToolCall,
     git::Author,
     jail::Helper,
     project::Hook,
-    testing::{self, Solution, Suite, TestCase, TestRun, Tested},
-    tool::Offer,
+    testing::{self, Solution, Suite, TestCase, TestResult, TestRun},
+    tool::ToolOffer,
 };
 use folkmoot_workflows::{
     Equipment,
-    debate::{Branch, Effects, Place, Ran},
+    debate::{Branch, Effects, Ran, ToolContext},
     equipment,
 };
 use futures_util::future::BoxFuture;
@@ -28,21 +28,21 @@ use futures_util::future::BoxFuture;
 pub struct Recorded;
 
 /// By code and test.
-static KNOWN: LazyLock<Mutex<HashMap<(String, String), Tested>>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<HashMap<(String, String), TestResult>>> = LazyLock::new(Mutex::default);
 
 static EQUIPMENT: LazyLock<Equipment> = LazyLock::new(|| {
     let helper = Helper::at(env!("CARGO_BIN_EXE_folkmoot-workflows-jail"));
-    Equipment::new(equipment::Settings::default(), |_| None, helper).unwrap()
+    Equipment::new(equipment::EquipmentSettings::default(), |_| None, helper).unwrap()
 });
 
 /// As the yard executes, but whoever never ends is ended sooner.
 async fn run(solution: &Solution, suite: &Suite) -> TestRun {
-    let limits = Limits { cpu: Duration::from_secs(1), ..testing::limits(solution.language) };
+    let limits = JailLimits { cpu: Duration::from_secs(1), ..testing::limits(solution.language) };
     testing::run_tests(EQUIPMENT.jail().await, solution, suite, &limits).await.unwrap()
 }
 
 /// Executed once, in a thread with a clock that runs.
-fn tested(solution: &Solution, test: &TestCase) -> Tested {
+fn tested(solution: &Solution, test: &TestCase) -> TestResult {
     let key = (solution.code.clone(), test.code.clone());
     // One at a time: whoever comes second finds it recorded.
     let mut known = KNOWN.lock().unwrap();
@@ -54,7 +54,7 @@ fn tested(solution: &Solution, test: &TestCase) -> Tested {
         });
         run.join().unwrap().tested.remove(0)
     });
-    Tested { name: test.name.clone(), category: test.category, ..tested.clone() }
+    TestResult { name: test.name.clone(), category: test.category, ..tested.clone() }
 }
 
 impl Effects for Recorded {
@@ -65,11 +65,18 @@ impl Effects for Recorded {
         })
     }
 
-    fn offers(&self, _: Place, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<Offer>> {
+    fn offers(&self, _: ToolContext, _: Vec<ToolKind>) -> BoxFuture<'_, Vec<ToolOffer>> {
         Box::pin(async { Vec::new() })
     }
 
-    fn call(&self, _: Place, _: Vec<ToolKind>, tool: String, _: serde_json::Value, _: bool) -> BoxFuture<'_, ToolCall> {
+    fn call(
+        &self,
+        _: ToolContext,
+        _: Vec<ToolKind>,
+        tool: String,
+        _: serde_json::Value,
+        _: bool,
+    ) -> BoxFuture<'_, ToolCall> {
         unreachable!("{tool} is not offered")
     }
 

@@ -6,9 +6,9 @@ use folkmoot_core::{
     Principal, Role, RunId,
     agent::DebatePhase,
     debate::{Phases, WORKFLOW},
-    gate::{Choice, Status, Verdict},
+    gate::{Choice, GateStatus, Verdict},
 };
-use folkmoot_engine::{Engine, Failure, GateQuery, Replayed, Settings, Workflows};
+use folkmoot_engine::{Engine, EngineSettings, Failure, GateQuery, Replayed, Workflows};
 use folkmoot_llm::{Prompts, Rehearsal, budget::Budget};
 use folkmoot_workflows::{
     Voice, Voices,
@@ -53,7 +53,12 @@ pub(super) async fn hold(engine: &Engine, debating: &DebateConfig) -> RunId {
         let pending = engine
             .gates(
                 &you(),
-                GateQuery { run: Some(run.clone()), status: Some(Status::Pending), limit: 10, ..GateQuery::default() },
+                GateQuery {
+                    run: Some(run.clone()),
+                    status: Some(GateStatus::Pending),
+                    limit: 10,
+                    ..GateQuery::default()
+                },
             )
             .await
             .unwrap();
@@ -67,7 +72,7 @@ pub(super) async fn hold(engine: &Engine, debating: &DebateConfig) -> RunId {
 async fn a_debate_is_replayed_to_the_same_verdict_or_says_where_it_differs() {
     let folder = tempfile::tempdir().unwrap();
     let debater = Debater { voices: Arc::new(One(Arc::new(Rehearsal))), effects: Arc::new(Recorded) };
-    let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
+    let settings = EngineSettings { workflows: debater.join(Workflows::new()), ..EngineSettings::default() };
     let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
     let full = DebateConfig {
         phases: Phases::only(DebatePhase::ALL),

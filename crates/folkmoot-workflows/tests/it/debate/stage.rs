@@ -8,14 +8,16 @@ use std::{
 
 use folkmoot_core::{
     Name,
-    debate::{NoDecision, Told, TurnState, Verdict, WORKFLOW},
+    debate::{DebateEvent, DebateVerdict, NoDecision, TurnState, WORKFLOW},
     gate::{Choice, Gate},
 };
 use folkmoot_engine::{
     Failure, Workflows,
-    sim::{self, Crash, Report, Say, Scenario},
+    sim::{self, Crash, Say, Scenario, SimulationReport},
 };
-use folkmoot_llm::{Answer, Cue, FailureKind, Hear, Model, Prompts, Rehearsal, Request, Speaker, budget::Budget};
+use folkmoot_llm::{
+    Cue, FailureKind, Hear, Model, ModelAnswer, ModelRequest, Prompts, Rehearsal, Speaker, budget::Budget,
+};
 use folkmoot_workflows::{
     Voice, Voices,
     debate::{DebateConfig, Debated, Debater, Effects},
@@ -36,7 +38,7 @@ pub enum Says {
     /// What the rehearsal says, with this as each of these texts that it has.
     Each(&'static [&'static str], &'static str),
     /// What this makes of what was asked.
-    Made(fn(&Request) -> String),
+    Made(fn(&ModelRequest) -> String),
     /// Nothing: the call fails.
     Fails(FailureKind),
     /// Nothing, ever.
@@ -51,7 +53,7 @@ type Reply = dyn Fn(&folkmoot_core::Question) -> Option<Value> + Send + Sync;
 struct Play {
     provider: String,
     line: Arc<Line>,
-    asked: Arc<Mutex<Vec<Request>>>,
+    asked: Arc<Mutex<Vec<ModelRequest>>>,
 }
 
 impl fmt::Debug for Play {
@@ -63,15 +65,15 @@ impl fmt::Debug for Play {
 impl Model for Play {
     fn ask<'a>(
         &'a self,
-        request: &'a Request,
+        request: &'a ModelRequest,
         hear: &'a mut dyn Hear,
-    ) -> BoxFuture<'a, Result<Answer, folkmoot_llm::Failure>> {
+    ) -> BoxFuture<'a, Result<ModelAnswer, folkmoot_llm::ModelFailure>> {
         self.asked.lock().unwrap().push(request.clone());
         let cue = request.cue.as_ref().expect("a debate says what it asks for");
         Box::pin(async move {
             let said = (self.line)(cue);
             if let Some(Says::Fails(kind)) = said {
-                return Err(folkmoot_llm::Failure::new(&self.provider, kind, "as the script says"));
+                return Err(folkmoot_llm::ModelFailure::new(&self.provider, kind, "as the script says"));
             }
             if let Some(Says::Silence) = said {
                 return std::future::pending().await;
@@ -112,7 +114,7 @@ struct Cast {
 }
 
 #[derive(Clone)]
-struct Opaque(Arc<Line>, Arc<Mutex<Vec<Request>>>);
+struct Opaque(Arc<Line>, Arc<Mutex<Vec<ModelRequest>>>);
 
 impl fmt::Debug for Opaque {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,7 +154,7 @@ pub struct Stage {
     effects: Arc<dyn Effects>,
     decide: Arc<Decide>,
     answer: Arc<Reply>,
-    asked: Arc<Mutex<Vec<Request>>>,
+    asked: Arc<Mutex<Vec<ModelRequest>>>,
     resumes: u32,
 }
 
@@ -242,17 +244,17 @@ impl Stage {
 }
 
 /// An event of a debate. What Folkmoot says beside, which rows were kept, is none of it.
-fn read(kind: &str, payload: &str) -> Option<Told> {
+fn read(kind: &str, payload: &str) -> Option<DebateEvent> {
     let mut payload: Value = serde_json::from_str(payload).ok()?;
     payload.as_object_mut()?.remove("records");
-    Told::read(kind, &payload.to_string())
+    DebateEvent::read(kind, &payload.to_string())
 }
 
 /// How it went.
 pub struct Played {
-    pub report: Report,
-    pub told: Vec<Told>,
-    pub asked: Vec<Request>,
+    pub report: SimulationReport,
+    pub told: Vec<DebateEvent>,
+    pub asked: Vec<ModelRequest>,
 }
 
 /// A turn, as the log has it.
@@ -272,7 +274,7 @@ impl Played {
         serde_json::from_value(self.report.outcome.clone().unwrap()).unwrap()
     }
 
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> DebateVerdict {
         self.debated().verdict
     }
 
@@ -290,8 +292,8 @@ impl Played {
 
     /// The turns for these parts; all where none is named.
     pub fn turns(&self, parts: &[&str]) -> Vec<ATurn> {
-        let turn = |told: &Told| match told {
-            Told::Turn { agent, part, round, state, why, provider, tool_calls, .. } => Some(ATurn {
+        let turn = |told: &DebateEvent| match told {
+            DebateEvent::Turn { agent, part, round, state, why, provider, tool_calls, .. } => Some(ATurn {
                 agent: agent.clone(),
                 part: part.clone(),
                 round: *round,
@@ -309,7 +311,7 @@ impl Played {
     /// What somebody was asked for a part, each time. What they said themselves in between is
     /// theirs.
     pub fn prompts(&self, part: &str) -> Vec<(String, String)> {
-        let of = |request: &Request| {
+        let of = |request: &ModelRequest| {
             let cue = request.cue.as_ref().unwrap();
             (cue.part == part).then(|| (cue.agent.clone(), asked(request)))
         };
@@ -332,8 +334,8 @@ impl Played {
 
     /// What went wrong without ending it.
     pub fn errors(&self) -> Vec<String> {
-        let message = |told: &Told| match told {
-            Told::Error { message, .. } => Some(message.clone()),
+        let message = |told: &DebateEvent| match told {
+            DebateEvent::Error { message, .. } => Some(message.clone()),
             _ => None,
         };
         self.told.iter().filter_map(message).collect()
@@ -341,8 +343,8 @@ impl Played {
 
     /// Who was left out.
     pub fn left_out(&self) -> Vec<String> {
-        let who = |told: &Told| match told {
-            Told::Rebalanced { agent, .. } => Some(agent.to_string()),
+        let who = |told: &DebateEvent| match told {
+            DebateEvent::Rebalanced { agent, .. } => Some(agent.to_string()),
             _ => None,
         };
         self.told.iter().filter_map(who).collect()
@@ -350,8 +352,8 @@ impl Played {
 
     /// What phases came to, as `round phase: note`.
     pub fn notes(&self) -> Vec<String> {
-        let note = |told: &Told| match told {
-            Told::PhaseCompleted { phase, round, note, .. } => Some(format!("{round} {phase}: {note}")),
+        let note = |told: &DebateEvent| match told {
+            DebateEvent::PhaseCompleted { phase, round, note, .. } => Some(format!("{round} {phase}: {note}")),
             _ => None,
         };
         self.told.iter().filter_map(note).collect()
@@ -359,15 +361,15 @@ impl Played {
 
     /// Phases in the order in which they began, as `round phase`.
     pub fn phases(&self) -> Vec<String> {
-        let phase = |told: &Told| match told {
-            Told::PhaseStarted { phase, round, .. } => Some(format!("{round} {phase}")),
+        let phase = |told: &DebateEvent| match told {
+            DebateEvent::PhaseStarted { phase, round, .. } => Some(format!("{round} {phase}")),
             _ => None,
         };
         self.told.iter().filter_map(phase).collect()
     }
 }
 
-fn asked(request: &Request) -> String {
+fn asked(request: &ModelRequest) -> String {
     let said = request.messages.iter().filter(|message| message.speaker == Speaker::User);
     said.map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n\n")
 }

@@ -12,9 +12,9 @@ use folkmoot_core::{
     agent::DebatePhase,
     debate::WORKFLOW,
     gate::{Choice, Verdict},
-    run::State,
+    run::RunState,
 };
-use folkmoot_engine::{Engine, Failure, GateQuery, Settings, Workflows};
+use folkmoot_engine::{Engine, EngineSettings, Failure, GateQuery, Workflows};
 use folkmoot_llm::{Prompts, Rehearsal, budget::Budget};
 use folkmoot_workflows::{
     Voice, Voices,
@@ -62,7 +62,7 @@ async fn a_debate_whose_provider_is_gone_stops_and_goes_on_when_it_is_back() {
     let folder = tempfile::tempdir().unwrap();
     let voices = Arc::new(Keyed::default());
     let debater = Debater { voices: voices.clone(), effects: Arc::new(Recorded) };
-    let settings = Settings { workflows: debater.join(Workflows::new()), ..Settings::default() };
+    let settings = EngineSettings { workflows: debater.join(Workflows::new()), ..EngineSettings::default() };
     let engine = Engine::on_file(folder.path().join("moot.db"), settings).await.unwrap();
     let asked = DebateConfig {
         gates: gates(&[DebatePhase::Proposal]),
@@ -80,8 +80,8 @@ async fn a_debate_whose_provider_is_gone_stops_and_goes_on_when_it_is_back() {
     engine.decide(you().into(), Verdict::on(&gate, Choice::Approve, "read")).await.unwrap();
     let (code, message) = loop {
         match engine.wait_for_end(&you(), &id, LOOK).await.unwrap().state {
-            State::Stopped { code, message } => break (code, message),
-            State::Ended(ending) => panic!("it ended: {ending:?}"),
+            RunState::Stopped { code, message } => break (code, message),
+            RunState::Ended(ending) => panic!("it ended: {ending:?}"),
             _ => {}
         }
     };

@@ -18,20 +18,20 @@ use crate::{
         find::{self, Find},
         idempotency,
     },
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::one_line,
         prompt,
         style::{self, paint},
-        table::Row,
+        table::TableRow,
     },
     views,
 };
 
 /// What happened to each.
 #[derive(Debug, Default, Serialize)]
-struct Outcome {
+struct BulkAnswers {
     answered: Vec<Question>,
     closed_meanwhile: Vec<NotAnswered>,
     refused: Vec<NotAnswered>,
@@ -52,7 +52,12 @@ struct LeftOut {
     why: String,
 }
 
-pub(super) async fn run(ctx: &Context, connection: &mut Connection, reason: Option<String>, yes: bool) -> Result<Exit> {
+pub(super) async fn run(
+    ctx: &CliContext,
+    connection: &mut Connection,
+    reason: Option<String>,
+    yes: bool,
+) -> Result<Exit> {
     let waiting = connection.ask(ctx, As::You, async |client: &Client| Question::waiting(client).await).await?;
     let (mut ready, mut left_out) = (Vec::new(), Vec::new());
     for question in &waiting {
@@ -69,7 +74,7 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, reason: Opti
         return Ok(Exit::Waiting);
     }
     let left_out = left_out.into_iter().map(|(question, why)| LeftOut { id: question.id.to_string(), why }).collect();
-    let mut outcome = Outcome { left_out, ..Outcome::default() };
+    let mut outcome = BulkAnswers { left_out, ..BulkAnswers::default() };
     let ended = answer_each(ctx, connection, &ready, reason.as_deref(), &mut outcome).await;
     // What was answered before something failed is told all the same.
     if ctx.screen.json && (ended.is_ok() || !outcome.answered.is_empty()) {
@@ -80,11 +85,11 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, reason: Opti
 }
 
 async fn answer_each(
-    ctx: &Context,
+    ctx: &CliContext,
     connection: &mut Connection,
     ready: &[(&Question, &Value)],
     reason: Option<&str>,
-    outcome: &mut Outcome,
+    outcome: &mut BulkAnswers,
 ) -> Result<()> {
     for (question, default) in ready {
         let answer = Answer { answer: (*default).clone(), reason: reason.map(str::to_owned) };
@@ -124,12 +129,12 @@ fn judge(question: &Question) -> Result<&Value, String> {
     }
 }
 
-fn preview(ctx: &Context, ready: &[(&Question, &Value)], left_out: &[(&Question, String)]) -> Result<()> {
+fn preview(ctx: &CliContext, ready: &[(&Question, &Value)], left_out: &[(&Question, String)]) -> Result<()> {
     let row = |question: &Question, what: String| {
         let id = if ctx.screen.terminal { find::short(&question.id) } else { question.id.as_str() };
         let text = one_line(question.text.as_deref().unwrap_or("(erased)"));
         let (kind, agent) = (question.question_type.to_string(), views::question::asker(question));
-        Row { cells: vec![id.to_owned(), kind, agent, what, text], painted: None }
+        TableRow { cells: vec![id.to_owned(), kind, agent, what, text], painted: None }
     };
     if ready.is_empty() {
         ctx.screen.note("No question that waits has a default that may answer it.");
@@ -148,7 +153,7 @@ fn preview(ctx: &Context, ready: &[(&Question, &Value)], left_out: &[(&Question,
     Ok(())
 }
 
-async fn confirmed(ctx: &Context, connection: &mut Connection, count: usize, yes: bool) -> Result<bool> {
+async fn confirmed(ctx: &CliContext, connection: &mut Connection, count: usize, yes: bool) -> Result<bool> {
     let these = if count == 1 { "this question".to_owned() } else { format!("these {count} questions") };
     if connection.is_personal() {
         return connection.confirm(ctx, As::You, "", &format!("Answer {these} so?"), !yes).await;

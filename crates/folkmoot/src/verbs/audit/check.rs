@@ -6,9 +6,9 @@ use anyhow::{Context as _, Result, anyhow};
 use folkmoot_api::{
     core::{
         Event,
-        audit::Problem,
+        audit::AuditProblem,
         checkpoint::Checkpoint,
-        receipt::{Receipt, Shown, Text},
+        receipt::{ContentText, Receipt, ReceiptContent},
     },
     wire::{self, AuditEntry},
 };
@@ -16,7 +16,7 @@ use folkmoot_server::signed;
 
 use super::statement;
 use crate::{
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::{one_line, printable},
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     key: Option<PathBuf>,
 }
 
-pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
+pub(crate) fn offline(args: &Args, ctx: &CliContext) -> Result<Exit> {
     let shown = args.file.display();
     let statement = statement::unambiguous(&statement::read(&args.file)?)
         .map_err(|problem| anyhow!("{shown} is no receipt: {problem}"))?;
@@ -51,20 +51,20 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
     let signature = signed::check(&statement, expected.as_ref());
     let receipt: wire::Receipt =
         statement::parse(&statement).with_context(|| format!("{shown} is no receipt of a gate"))?;
-    let mut problems: Vec<Problem> =
-        signature.as_ref().err().map(|bad| Problem::new("signature", bad.to_string())).into_iter().collect();
-    let inner = statement::Kept::new("checkpoint".to_owned(), statement).stated(expected.as_ref());
+    let mut problems: Vec<AuditProblem> =
+        signature.as_ref().err().map(|bad| AuditProblem::new("signature", bad.to_string())).into_iter().collect();
+    let inner = statement::SavedStatement::new("checkpoint".to_owned(), statement).stated(expected.as_ref());
     if let Err(bad) = &inner {
-        problems.push(Problem::new("checkpoint", bad.as_str()));
+        problems.push(AuditProblem::new("checkpoint", bad.as_str()));
     }
     match (events(receipt.events), receipt.checkpoint.statement()) {
         (Some(events), Some(checkpoint)) => problems.extend(found(&receipt.receipt, &events, &checkpoint)),
-        _ => problems.push(Problem::new("events", "some hashes are none")),
+        _ => problems.push(AuditProblem::new("events", "some hashes are none")),
     }
     let known = match (&expected, &signature) {
-        (Some(_), _) => Known::Given,
-        (None, Ok(key)) if own.is_some_and(|own| own.id() == key.id()) => Known::Own,
-        (None, _) => Known::Nowhere,
+        (Some(_), _) => KeyOrigin::Given,
+        (None, Ok(key)) if own.is_some_and(|own| own.id() == key.id()) => KeyOrigin::Own,
+        (None, _) => KeyOrigin::Nowhere,
     };
     let key = signature.map(|key| key.id().to_string()).unwrap_or_default();
     report(ctx, &receipt.receipt, &problems, &key, known)
@@ -72,7 +72,7 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
 
 /// How it is known whose key signed the receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum KeyOrigin {
     /// It is the key that was given.
     Given,
     /// It is the key of this data folder.
@@ -85,24 +85,24 @@ fn events(entries: Vec<AuditEntry>) -> Option<Vec<Event>> {
     entries.into_iter().map(AuditEntry::event).collect()
 }
 
-fn found(receipt: &Receipt, events: &[Event], checkpoint: &Checkpoint) -> Vec<Problem> {
+fn found(receipt: &Receipt, events: &[Event], checkpoint: &Checkpoint) -> Vec<AuditProblem> {
     receipt.check(events, checkpoint)
 }
 
-fn report(ctx: &Context, receipt: &Receipt, problems: &[Problem], key: &str, known: Known) -> Result<Exit> {
+fn report(ctx: &CliContext, receipt: &Receipt, problems: &[AuditProblem], key: &str, known: KeyOrigin) -> Result<Exit> {
     let exit = match known {
         _ if !problems.is_empty() => Exit::Problems,
-        Known::Given | Known::Own => Exit::Done,
-        Known::Nowhere => Exit::UnknownKey,
+        KeyOrigin::Given | KeyOrigin::Own => Exit::Done,
+        KeyOrigin::Nowhere => Exit::UnknownKey,
     };
     if ctx.screen.json {
         ctx.screen.json(&serde_json::json!({
             "ok": exit == Exit::Done, "gate": receipt.gate, "status": receipt.status, "decision": receipt.decision,
-            "key": key, "key_was_given": known == Known::Given, "key_is_known": known != Known::Nowhere, "problems": problems,
+            "key": key, "key_was_given": known == KeyOrigin::Given, "key_is_known": known != KeyOrigin::Nowhere, "problems": problems,
         }))?;
         return Ok(exit);
     }
-    for Problem { at, problem } in problems {
+    for AuditProblem { at, problem } in problems {
         ctx.screen.say(format!("{} {}: {}", paint(style::BAD, "problem"), one_line(at), one_line(problem)))?;
     }
     if !problems.is_empty() {
@@ -118,9 +118,9 @@ fn report(ctx: &Context, receipt: &Receipt, problems: &[Problem], key: &str, kno
     let shown_by = presence.map(|presence| presence.to_string());
     ctx.screen.say(facts([("shown by", shown_by), ("signed by", Some(key.to_owned()))]))?;
     match known {
-        Known::Given => {}
-        Known::Own => ctx.screen.note("It is signed with the key of this data folder."),
-        Known::Nowhere => ctx.screen.note(
+        KeyOrigin::Given => {}
+        KeyOrigin::Own => ctx.screen.note("It is signed with the key of this data folder."),
+        KeyOrigin::Nowhere => ctx.screen.note(
             "The receipt agrees with itself, and with the key that came in it. Whose key that is was not shown: anybody can make \
              such a receipt. Get the server's key from somebody you trust (`folkmoot audit key` prints it there) and give it \
              with --key.",
@@ -135,7 +135,7 @@ fn account(receipt: &Receipt) -> String {
     let Some(decision) = &receipt.decision else {
         return format!("Gate {gate} is shown as below and nobody had decided by {}.", receipt.at);
     };
-    let is_whole = receipt.standing().is_some_and(Shown::is_whole);
+    let is_whole = receipt.standing().is_some_and(ReceiptContent::is_whole);
     let what =
         if is_whole { "exactly this content" } else { "the content with this digest, of which something was erased" };
     let on = match receipt.shown.len() {
@@ -149,8 +149,8 @@ fn account(receipt: &Receipt) -> String {
     format!("Gate {gate} was decided: {word} by {who} at {at}, {on}{why}{voices}")
 }
 
-fn content(shown: &Shown) -> String {
-    let text = |content: &Text| match &content.text {
+fn content(shown: &ReceiptContent) -> String {
+    let text = |content: &ContentText| match &content.text {
         Some(text) => behind_bar(printable(text).lines()),
         None if content.hex.is_some() => format!("  {}", paint(style::FAINT, "Its content is no text.")),
         None => format!("  {}", paint(style::FAINT, "Its content was erased.")),

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use folkmoot_api::{Client, core::TokenId};
 
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit, terminal::printable::escaped};
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit, terminal::printable::escaped};
 
 const PAGE: u32 = 1000;
 
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let mut out: Box<dyn Write> = match &args.out {
         Some(path) => {
             let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;

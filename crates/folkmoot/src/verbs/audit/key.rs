@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::Client;
 
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
 
 /// Print the key that checks what this server signs
 #[derive(Debug, clap::Args)]
@@ -12,7 +12,7 @@ use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
 )]
 pub(crate) struct Args {}
 
-pub(super) async fn run(ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(super) async fn run(ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let pem = connection.ask(ctx, As::You, async |client: &Client| Ok(client.audit_key().await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&serde_json::json!({ "public_key": pem }))?;

@@ -9,7 +9,7 @@ use super::statement;
 use crate::{
     cli::As,
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     exit::Exit,
 };
 
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let read = async |client: &Client| {
         let gate = find::any::<Gate>(client, args.id.as_deref()).await?;
         Ok(client.receipt(&gate).await?)

@@ -8,11 +8,11 @@ use folkmoot_server::{PublicKey, signed, workflows::llm::structured};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::context::Context;
+use crate::context::CliContext;
 
 /// A signed checkpoint, and where it was found.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct SavedStatement {
     /// The file, and the line where there are several.
     pub(super) place: String,
     /// As it was signed.
@@ -21,20 +21,20 @@ pub(super) struct Kept {
 
 /// The checkpoints of files: one as JSON, one a line, or the one in a receipt. A line that is none,
 /// such as one that a crash cut off, is told and left out; the others count.
-pub(super) fn read_checkpoints(ctx: &Context, paths: &[PathBuf]) -> Result<Vec<Kept>> {
+pub(super) fn read_checkpoints(ctx: &CliContext, paths: &[PathBuf]) -> Result<Vec<SavedStatement>> {
     let mut kept = Vec::new();
     for path in paths {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let text = String::from_utf8_lossy(&bytes);
         let shown = path.display();
         if let Ok(statement) = unambiguous(&text) {
-            kept.push(Kept::new(shown.to_string(), statement));
+            kept.push(SavedStatement::new(shown.to_string(), statement));
             continue;
         }
         let before = kept.len();
         for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             match unambiguous(line) {
-                Ok(statement) => kept.push(Kept::new(format!("{shown}, line {}", n + 1), statement)),
+                Ok(statement) => kept.push(SavedStatement::new(format!("{shown}, line {}", n + 1), statement)),
                 Err(problem) => ctx.screen.note(format!("{shown}, line {} is left out: {problem}", n + 1)),
             }
         }
@@ -45,7 +45,7 @@ pub(super) fn read_checkpoints(ctx: &Context, paths: &[PathBuf]) -> Result<Vec<K
     Ok(kept)
 }
 
-impl Kept {
+impl SavedStatement {
     /// As it stands in some place.
     pub(super) fn new(place: String, mut statement: Value) -> Self {
         let inner = statement.get_mut("checkpoint").map(Value::take);
@@ -83,7 +83,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
 }
 
 /// Writes what was signed to a file, or prints it.
-pub(super) fn put(ctx: &Context, statement: &Value, out: Option<&Path>, what: &str) -> Result<()> {
+pub(super) fn put(ctx: &CliContext, statement: &Value, out: Option<&Path>, what: &str) -> Result<()> {
     match out {
         Some(path) => {
             let text = serde_json::to_string_pretty(statement)? + "\n";

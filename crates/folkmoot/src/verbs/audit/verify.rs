@@ -12,20 +12,20 @@ use folkmoot_api::{
     Client,
     core::{
         Digest, Event, Head,
-        audit::{Problem, Walk},
+        audit::{AuditProblem, LogWalk},
         chain,
-        checkpoint::{Checkpoint, Seen},
+        checkpoint::{Checkpoint, LogSummary},
     },
     wire::{self, AuditEntry, Verification},
 };
 use folkmoot_server::PublicKey;
 
-use super::statement::{self, Kept};
+use super::statement::{self, SavedStatement};
 
 use crate::{
     cli::As,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::one_line,
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     key: Option<PathBuf>,
 }
 
-pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let kept = statement::read_checkpoints(ctx, &args.checkpoints)?;
     let given = args.key.as_deref().map(statement::read_key).transpose()?;
     let mut found = connection.ask(ctx, As::You, async |client: &Client| Ok(client.verify().await?)).await?;
@@ -69,7 +69,7 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let mut holding = Vec::new();
     for kept in &kept {
         match kept.stated(key.as_ref()) {
-            Err(problem) => found.problems.push(Problem::new(&kept.place, problem)),
+            Err(problem) => found.problems.push(AuditProblem::new(&kept.place, problem)),
             Ok((checkpoint, _)) => {
                 let seen = async |client: &Client| seen(client, checkpoint.position).await;
                 compare(kept, &checkpoint, &connection.ask(ctx, As::You, seen).await?, &mut found, &mut holding);
@@ -87,14 +87,14 @@ const WEAKER: &str = "The key was the server's own, so whoever could change both
                       elsewhere (`folkmoot audit key`) and give it with --key.";
 
 /// What the server's log says of a checkpoint. Hashes are computed here, and not believed.
-async fn seen(client: &Client, position: u64) -> Result<Seen> {
+async fn seen(client: &Client, position: u64) -> Result<LogSummary> {
     let first = hash_at(client, 1).await?;
     let there = hash_at(client, position).await?;
     // Whatever comes after the last page there is nothing.
     let is_last = |page: &wire::AuditPage| page.entries.is_empty() && page.next.is_none();
     let beyond = client.audit(position.saturating_sub(1), 1).await?;
     let end = if there.is_some() || !is_last(&beyond) { position } else { end_before(client, position).await? };
-    Ok(Seen { first, there, end })
+    Ok(LogSummary { first, there, end })
 }
 
 async fn hash_at(client: &Client, position: u64) -> Result<Option<Digest>> {
@@ -118,15 +118,21 @@ async fn end_before(client: &Client, position: u64) -> Result<u64> {
     Ok(there)
 }
 
-fn compare(kept: &Kept, checkpoint: &Checkpoint, seen: &Seen, found: &mut Verification, holding: &mut Vec<String>) {
+fn compare(
+    kept: &SavedStatement,
+    checkpoint: &Checkpoint,
+    seen: &LogSummary,
+    found: &mut Verification,
+    holding: &mut Vec<String>,
+) {
     match checkpoint.check(seen) {
         Ok(()) => holding.push(format!("event {} is the one of {}", checkpoint.position, checkpoint.at)),
-        Err(broken) => found.problems.push(Problem::new(&kept.place, broken.to_string())),
+        Err(broken) => found.problems.push(AuditProblem::new(&kept.place, broken.to_string())),
     }
 }
 
 /// Checks a file alone.
-pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
+pub(crate) fn offline(args: &Args, ctx: &CliContext) -> Result<Exit> {
     let path = args.file.as_deref().context("say which file")?;
     let mut kept = statement::read_checkpoints(ctx, &args.checkpoints)?;
     let given = args.key.as_deref().map(statement::read_key).transpose()?;
@@ -135,16 +141,16 @@ pub(crate) fn offline(args: &Args, ctx: &Context) -> Result<Exit> {
     let mut holding = Vec::new();
     for kept in &kept {
         match kept.stated(given.as_ref()) {
-            Err(problem) => found.problems.push(Problem::new(&kept.place, problem)),
+            Err(problem) => found.problems.push(AuditProblem::new(&kept.place, problem)),
             // What came before the file is not known, nor which log it was.
             Ok((checkpoint, _)) if checkpoint.position <= after => {
                 let problem = format!("saw event {}, which is not in this file", checkpoint.position);
-                found.problems.push(Problem::new(&kept.place, problem));
+                found.problems.push(AuditProblem::new(&kept.place, problem));
             }
             Ok((checkpoint, _)) => {
                 let first = if after == 0 { hashes.get(&1).copied() } else { Some(checkpoint.first) };
                 let end = hashes.keys().next_back().copied().unwrap_or(after);
-                let seen = Seen { first, there: hashes.get(&checkpoint.position).copied(), end };
+                let seen = LogSummary { first, there: hashes.get(&checkpoint.position).copied(), end };
                 compare(kept, &checkpoint, &seen, &mut found, &mut holding);
             }
         }
@@ -166,13 +172,13 @@ struct Export {
     /// Of each event.
     hashes: BTreeMap<u64, Digest>,
     /// Those among its lines.
-    checkpoints: Vec<Kept>,
+    checkpoints: Vec<SavedStatement>,
 }
 
 fn check(path: &Path) -> Result<Export> {
     let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let (mut hashes, mut checkpoints) = (BTreeMap::new(), Vec::new());
-    let mut walk: Option<Walk> = None;
+    let mut walk: Option<LogWalk> = None;
     let (mut problems, mut events, mut after) = (Vec::new(), 0, 0);
     for (number, line) in BufReader::new(file).lines().enumerate() {
         let line = line.with_context(|| format!("cannot read {}", path.display()))?;
@@ -183,13 +189,13 @@ fn check(path: &Path) -> Result<Export> {
         if let Ok(statement) = statement::unambiguous(&line)
             && statement.get("signature").is_some()
         {
-            checkpoints.push(Kept::new(place, statement));
+            checkpoints.push(SavedStatement::new(place, statement));
             continue;
         }
         let event = match parse(&line) {
             Ok(event) => event,
             Err(problem) => {
-                problems.push(Problem::new(place, problem));
+                problems.push(AuditProblem::new(place, problem));
                 continue;
             }
         };
@@ -198,7 +204,7 @@ fn check(path: &Path) -> Result<Export> {
         let walk = walk.get_or_insert_with(|| {
             after = event.position.saturating_sub(1);
             let hash = if after == 0 { Head::START.hash } else { event.prev_hash };
-            Walk { head: Head { position: after, hash } }
+            LogWalk { head: Head { position: after, hash } }
         });
         problems.extend(walk.step(&event));
         hashes.insert(event.position, event.hash);
@@ -215,7 +221,7 @@ fn parse(line: &str) -> Result<Event, String> {
     entry.event().ok_or_else(|| "has hashes that are none".to_owned())
 }
 
-fn report(ctx: &Context, found: &Verification, export_after: Option<u64>, holding: &[String]) -> Result<Exit> {
+fn report(ctx: &CliContext, found: &Verification, export_after: Option<u64>, holding: &[String]) -> Result<Exit> {
     let exit = if found.ok { Exit::Done } else { Exit::Problems };
     if ctx.screen.json {
         ctx.screen.json(found)?;
@@ -237,7 +243,7 @@ fn report(ctx: &Context, found: &Verification, export_after: Option<u64>, holdin
         ctx.screen.say(format!("{} {}", paint(style::FAINT, "head"), found.head_hash))?;
         return Ok(exit);
     }
-    for Problem { at, problem } in &found.problems {
+    for AuditProblem { at, problem } in &found.problems {
         ctx.screen.say(format!("{} {}: {}", paint(style::BAD, "problem"), one_line(at), one_line(problem)))?;
     }
     ctx.screen.say(format!("{} problems in {events}", found.problems.len()))?;

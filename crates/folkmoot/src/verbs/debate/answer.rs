@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{QuestionId, question::Status},
+    core::{QuestionId, question::QuestionStatus},
     wire::{Answer, WithReason},
 };
 
@@ -13,7 +13,7 @@ use crate::{
     cli::As,
     clock,
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     terminal::{
         prompt,
         style::{self, paint},
@@ -26,9 +26,9 @@ const ROUND: Duration = Duration::from_secs(30);
 
 /// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
 /// terminal others answer.
-pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &QuestionId) -> Result<bool> {
+pub(super) async fn run(ctx: &CliContext, connection: &mut Connection, id: &QuestionId) -> Result<bool> {
     let question = connection.ask(ctx, As::You, async |client: &Client| Ok(client.question(id).await?)).await?;
-    if question.status != Status::Pending {
+    if question.status != QuestionStatus::Pending {
         return Ok(true);
     }
     let shown = views::question::request(&question, clock::now());
@@ -71,7 +71,7 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &Questio
 async fn closed(client: &Client, id: &QuestionId) {
     loop {
         match client.wait_question(id, ROUND).await {
-            Ok(question) if question.status != Status::Pending => return,
+            Ok(question) if question.status != QuestionStatus::Pending => return,
             Ok(_) => {}
             Err(_) => tokio::time::sleep(ROUND).await,
         }

@@ -6,21 +6,21 @@ use anyhow::Result;
 use folkmoot_api::{
     Client,
     core::{Name, RunId, debate::Provenance},
-    wire::{DebateTrail, QuestionQuery, TrailEntry, TrailQuery, TrailSummary},
+    wire::{DebateTrail, QuestionListParams, TrailEntry, TrailQuery, TrailSummary},
 };
 use serde_json::Value;
 
-use super::Which;
+use super::DebateArgs;
 use crate::{
     cli::{As, word},
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::one_line,
         span,
         style::{self, paint},
-        table::Row,
+        table::TableRow,
         wrap::fitting,
     },
     views,
@@ -32,7 +32,7 @@ use crate::{
 With --json every prompt and every answer is there in full.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: DebateArgs,
     /// Only of this type
     #[arg(long = "type", value_name = "TYPE", value_parser = word::<Provenance>(Provenance::WORDS))]
     kind: Option<Provenance>,
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     agent: Option<Name>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
     let mut query = TrailQuery { kind: args.kind, agent: args.agent, limit: Some(500), ..TrailQuery::default() };
     let mut all = DebateTrail::default();
@@ -83,7 +83,8 @@ fn question_of(entry: &TrailEntry) -> Option<&str> {
 /// What people were asked in a debate, by the question's id. The trail has what became of it, the
 /// log only digests of texts.
 async fn questions(client: &Client, id: &RunId) -> Result<BTreeMap<String, String>> {
-    let mut query = QuestionQuery { run: Some(id.clone()), limit: Some(find::PAGE), ..QuestionQuery::default() };
+    let mut query =
+        QuestionListParams { run: Some(id.clone()), limit: Some(find::PAGE), ..QuestionListParams::default() };
     let mut texts = BTreeMap::new();
     loop {
         let page = client.questions(&query).await?;
@@ -96,7 +97,7 @@ async fn questions(client: &Client, id: &RunId) -> Result<BTreeMap<String, Strin
     }
 }
 
-fn row(entry: &TrailEntry, asked: &BTreeMap<String, String>) -> Row {
+fn row(entry: &TrailEntry, asked: &BTreeMap<String, String>) -> TableRow {
     let cells = [
         entry.position.to_string(),
         span::time_of_day(entry.at),
@@ -105,7 +106,7 @@ fn row(entry: &TrailEntry, asked: &BTreeMap<String, String>) -> Row {
         one_line(&what(entry, asked)),
     ];
     let painted = (entry.kind == Provenance::ErrorOccurred).then_some((entry.kind.word(), style::BAD));
-    Row { cells: cells.into(), painted }
+    TableRow { cells: cells.into(), painted }
 }
 
 /// The gist of an entry; all of it is in the JSON.

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use folkmoot_api::{Client, wire::CancelDebate};
 
-use super::Which;
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+use super::DebateArgs;
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
 
 /// End a debate, whatever it does just then
 #[derive(Debug, clap::Args)]
@@ -16,8 +16,8 @@ pub(crate) struct Args {
     reason: Option<String>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let id = Which { id: args.id }.find_open(ctx, connection).await?;
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
+    let id = DebateArgs { id: args.id }.find_open(ctx, connection).await?;
     let why = CancelDebate { reason: args.reason };
     if !connection.agrees(ctx, As::You, "Cancel the debate?").await? {
         return Ok(Exit::Waiting);

@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{GateId, Status, gate::Choice},
+    core::{GateId, GateStatus, gate::Choice},
     wire::{Gate, Verdict},
 };
 
@@ -17,7 +17,7 @@ use crate::{
     cli::As,
     clock,
     connection::{Connection, idempotency},
-    context::Context,
+    context::CliContext,
     decide,
     terminal::{
         prompt,
@@ -30,7 +30,7 @@ use crate::{
 const ROUND: Duration = Duration::from_secs(30);
 
 /// What becomes of a gate here.
-enum Said {
+enum GateReply {
     /// This, and why, or what should change.
     This(Choice, Option<String>),
     /// Whoever sits there leaves it for now.
@@ -41,9 +41,9 @@ enum Said {
 
 /// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
 /// terminal others decide.
-pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &GateId, manner: Manner) -> Result<bool> {
+pub(super) async fn run(ctx: &CliContext, connection: &mut Connection, id: &GateId, manner: Manner) -> Result<bool> {
     let gate = connection.ask(ctx, As::You, async |client: &Client| Ok(client.gate(id).await?)).await?;
-    if gate.status != Status::Pending {
+    if gate.status != GateStatus::Pending {
         return Ok(true);
     }
     let asks = ctx.screen.answers || manner.lightly && !ctx.screen.json && !io::stdin().is_terminal();
@@ -59,22 +59,22 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &GateId,
         prompt::forget_typed_ahead();
     }
     let said = match manner.plays {
-        Some(choice) => Said::This(choice, Some("as it was told beforehand".to_owned())),
+        Some(choice) => GateReply::This(choice, Some("as it was told beforehand".to_owned())),
         None => {
             let client = connection.client(As::You)?;
             tokio::select! {
                 said = answer(ctx, &gate) => said?,
                 () = decided(&client, id) => {
                     ctx.screen.say("")?;
-                    Said::Others
+                    GateReply::Others
                 }
             }
         }
     };
     let (choice, text) = match said {
-        Said::This(choice, text) => (choice, text),
-        Said::Leaves => return Ok(false),
-        Said::Others => return Ok(true),
+        GateReply::This(choice, text) => (choice, text),
+        GateReply::Leaves => return Ok(false),
+        GateReply::Others => return Ok(true),
     };
     if ctx.screen.answers && manner.plays.is_none() {
         connection.answered().await?;
@@ -94,26 +94,26 @@ pub(super) async fn run(ctx: &Context, connection: &mut Connection, id: &GateId,
     Ok(true)
 }
 
-async fn answer(ctx: &Context, gate: &Gate) -> Result<Said> {
+async fn answer(ctx: &CliContext, gate: &Gate) -> Result<GateReply> {
     let question = paint(style::STRONG, "[a]pprove, [r]eject, ad[j]ust, [d]etails, [q]uit?");
     loop {
         let Some(said) = prompt::line(&question).await? else {
             ctx.screen.say("")?;
             // The end of what comes through a pipe says nothing about what others will decide.
-            return Ok(if ctx.screen.answers { Said::Leaves } else { Said::Others });
+            return Ok(if ctx.screen.answers { GateReply::Leaves } else { GateReply::Others });
         };
         match said.to_lowercase().as_str() {
-            "a" | "approve" => return Ok(Said::This(Choice::Approve, None)),
+            "a" | "approve" => return Ok(GateReply::This(Choice::Approve, None)),
             "r" | "reject" => match prompt::line("Why not?").await?.filter(|why| !why.is_empty()) {
-                Some(why) => return Ok(Said::This(Choice::Reject, Some(why))),
+                Some(why) => return Ok(GateReply::This(Choice::Reject, Some(why))),
                 None => ctx.screen.say("A rejection says why: nothing was decided.")?,
             },
             "j" | "adjust" => match prompt::line("What should change?").await?.filter(|what| !what.is_empty()) {
-                Some(what) => return Ok(Said::This(Choice::Adjust, Some(what))),
+                Some(what) => return Ok(GateReply::This(Choice::Adjust, Some(what))),
                 None => ctx.screen.say("An adjustment says what should change: nothing was decided.")?,
             },
             "d" | "details" | "diff" => ctx.screen.say(views::debate::asked(gate, clock::now(), true))?,
-            "q" | "quit" => return Ok(Said::Leaves),
+            "q" | "quit" => return Ok(GateReply::Leaves),
             _ => ctx.screen.say("Type one of the letters in brackets.")?,
         }
     }
@@ -124,7 +124,7 @@ async fn answer(ctx: &Context, gate: &Gate) -> Result<Said> {
 async fn decided(client: &Client, id: &GateId) {
     loop {
         match client.wait_gate(id, ROUND).await {
-            Ok(gate) if gate.status != Status::Pending => return,
+            Ok(gate) if gate.status != GateStatus::Pending => return,
             Ok(_) => {}
             Err(_) => tokio::time::sleep(ROUND).await,
         }

@@ -13,7 +13,7 @@ use folkmoot_api::{
     client::DebateFrame,
     core::{
         GateId, QuestionId, RunId,
-        debate::{Progress, Told, record::Status},
+        debate::{DebateEvent, DebateProgress, record::DebateStatus},
         gate::Choice,
     },
     wire::{Debate, DebateResults, Event},
@@ -24,7 +24,7 @@ use super::{answer, decide};
 use crate::{
     cli::As,
     connection::{Connection, find, wait},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     signal,
     terminal::{
@@ -37,7 +37,7 @@ use crate::{
 /// How long one look lasts at least, also where this process is the server only for a moment.
 const LOOK: Duration = Duration::from_millis(100);
 
-pub(crate) async fn run(ctx: &Context, connection: &mut Connection, id: &RunId) -> Result<Exit> {
+pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, id: &RunId) -> Result<Exit> {
     let interrupted = signal::shutdown()?;
     let ended = tokio::select! {
         ended = to_the_end(ctx, connection, id, Manner::default()) => ended,
@@ -62,7 +62,7 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, id: &RunId) 
 }
 
 /// Whether somebody must decide before it goes on.
-async fn waits(ctx: &Context, connection: &mut Connection, id: &RunId) -> bool {
+async fn waits(ctx: &CliContext, connection: &mut Connection, id: &RunId) -> bool {
     let read = async |client: &Client| Ok(client.debate_status(id).await?.waiting_at.is_some());
     connection.ask(ctx, As::You, read).await.unwrap_or(false)
 }
@@ -77,14 +77,14 @@ pub(crate) struct Manner {
 }
 
 /// A debate that is over, and what it came to.
-pub(crate) struct Ended {
+pub(crate) struct EndedDebate {
     debate: Debate,
     results: Option<DebateResults>,
 }
 
-impl Ended {
+impl EndedDebate {
     /// Says it on the screen.
-    pub(crate) fn tell(&self, ctx: &Context) -> Result<()> {
+    pub(crate) fn tell(&self, ctx: &CliContext) -> Result<()> {
         match (&self.results, ctx.screen.json) {
             (Some(results), true) => ctx.screen.json(results)?,
             (None, true) => ctx.screen.json(&self.debate)?,
@@ -106,11 +106,11 @@ impl Ended {
 
 /// What a debate came to, if it came to its end.
 pub(super) async fn results(
-    ctx: &Context,
+    ctx: &CliContext,
     connection: &mut Connection,
     debate: &Debate,
 ) -> Result<Option<DebateResults>> {
-    if debate.status != Status::Completed {
+    if debate.status != DebateStatus::Completed {
         return Ok(None);
     }
     let read = async |client: &Client| Ok(client.debate_results(&debate.id).await?);
@@ -118,7 +118,7 @@ pub(super) async fn results(
 }
 
 /// What stops following.
-enum Moved {
+enum FollowStop {
     Not,
     /// Somebody must decide.
     At(GateId),
@@ -129,28 +129,29 @@ enum Moved {
 
 /// The debate once it is over; nothing if whoever sits there leaves it.
 pub(crate) async fn to_the_end(
-    ctx: &Context,
+    ctx: &CliContext,
     connection: &mut Connection,
     id: &RunId,
     manner: Manner,
-) -> Result<Option<Ended>> {
-    let seen = Mutex::new(Seen::default());
+) -> Result<Option<EndedDebate>> {
+    let seen = Mutex::new(FollowState::default());
     loop {
         let look = async |client: &Client, round: Duration| seen_until(ctx, client, id, &seen, round, manner).await;
-        let moved = wait::until(ctx, connection, As::You, None, look, |moved| !matches!(moved, Moved::Not)).await?;
+        let moved =
+            wait::until(ctx, connection, As::You, None, look, |moved| !matches!(moved, FollowStop::Not)).await?;
         lock(&seen).clear(ctx);
         match moved {
-            Moved::Not => {}
-            Moved::Over(debate) => {
+            FollowStop::Not => {}
+            FollowStop::Over(debate) => {
                 let results = results(ctx, connection, &debate).await?;
-                return Ok(Some(Ended { debate: *debate, results }));
+                return Ok(Some(EndedDebate { debate: *debate, results }));
             }
-            Moved::Asked(question) => {
+            FollowStop::Asked(question) => {
                 if !answer::run(ctx, connection, &question).await? {
                     return Ok(None);
                 }
             }
-            Moved::At(gate) => {
+            FollowStop::At(gate) => {
                 if !decide::run(ctx, connection, &gate, manner).await? {
                     return Ok(None);
                 }
@@ -161,27 +162,27 @@ pub(crate) async fn to_the_end(
 
 /// What was seen of a debate, and what is drawn of it.
 #[derive(Default)]
-struct Seen {
+struct FollowState {
     position: Option<u64>,
-    progress: Progress,
+    progress: DebateProgress,
     /// Gates and questions that were shown here.
     asked: Vec<String>,
     drawn: bool,
 }
 
-fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+fn lock(seen: &Mutex<FollowState>) -> MutexGuard<'_, FollowState> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Shows what happens, for as long as `round`, or until somebody must decide or it is over.
 async fn seen_until(
-    ctx: &Context,
+    ctx: &CliContext,
     client: &Client,
     id: &RunId,
-    seen: &Mutex<Seen>,
+    seen: &Mutex<FollowState>,
     round: Duration,
     manner: Manner,
-) -> Result<Moved, client::Error> {
+) -> Result<FollowStop, client::Error> {
     let until = Instant::now() + round.max(LOOK);
     let after = lock(seen).position;
     let mut frames = client.follow_debate(id, after).await?;
@@ -189,11 +190,11 @@ async fn seen_until(
         let left = until.saturating_duration_since(Instant::now());
         let frame = match tokio::time::timeout(left, frames.next()).await {
             // Nothing happened, or the server is about to end: whoever waits goes on from here.
-            Err(_) | Ok(None) => return Ok(Moved::Not),
+            Err(_) | Ok(None) => return Ok(FollowStop::Not),
             Ok(Some(frame)) => frame?,
         };
         match frame {
-            DebateFrame::Ended(debate) => return Ok(Moved::Over(debate)),
+            DebateFrame::Ended(debate) => return Ok(FollowStop::Over(debate)),
             DebateFrame::Happened(event) => {
                 lock(seen).show(ctx, &event, manner);
                 if event.kind == "run.parked" && event.payload.get().contains(r#""held""#) {
@@ -207,7 +208,7 @@ async fn seen_until(
                     && client.debate_status(id).await?.questions.contains(&question)
                     && lock(seen).asks(question.as_str())
                 {
-                    return Ok(Moved::Asked(question));
+                    return Ok(FollowStop::Asked(question));
                 }
                 if event.kind != "gate.opened" {
                     continue;
@@ -216,14 +217,14 @@ async fn seen_until(
                 // It may be decided by now; or not be the debate's own, whatever it looks like.
                 if client.debate_status(id).await?.waiting_at.as_ref() == Some(&gate) && lock(seen).asks(gate.as_str())
                 {
-                    return Ok(Moved::At(gate));
+                    return Ok(FollowStop::At(gate));
                 }
             }
         }
     }
 }
 
-impl Seen {
+impl FollowState {
     /// Whether this gate or question was not asked about here before.
     fn asks(&mut self, id: &str) -> bool {
         let is_new = !self.asked.iter().any(|asked| asked == id);
@@ -233,9 +234,9 @@ impl Seen {
         is_new
     }
 
-    fn show(&mut self, ctx: &Context, event: &Event, manner: Manner) {
+    fn show(&mut self, ctx: &CliContext, event: &Event, manner: Manner) {
         self.position = Some(event.position);
-        let told = Told::read(&event.kind, event.payload.get());
+        let told = DebateEvent::read(&event.kind, event.payload.get());
         if let Some(told) = &told {
             self.progress.apply(told);
         }
@@ -265,7 +266,7 @@ impl Seen {
     }
 
     /// Takes the line away that says how far it is.
-    fn clear(&mut self, ctx: &Context) {
+    fn clear(&mut self, ctx: &CliContext) {
         if ctx.screen.terminal && self.drawn {
             over("");
         }

@@ -10,9 +10,9 @@ use crate::{
     cli::As,
     clock,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
-    terminal::{printable::one_line, span, table::Row},
+    terminal::{printable::one_line, span, table::TableRow},
 };
 
 /// List what debates learnt and later ones are shown, or correct or remove a lesson
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     reason: Option<String>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.lessons().await?)).await?;
     let Some(wanted) = args.remove.as_ref().or(args.correct.as_ref()) else {
         if ctx.screen.json {
@@ -72,7 +72,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     Ok(Exit::Done)
 }
 
-fn row(lesson: &DebateLesson) -> Row {
+fn row(lesson: &DebateLesson) -> TableRow {
     let cells = [
         lesson.id.clone(),
         lesson.domain.clone(),
@@ -80,5 +80,5 @@ fn row(lesson: &DebateLesson) -> Row {
         span::ago(lesson.created_at, clock::now()),
         one_line(&lesson.lesson),
     ];
-    Row { cells: cells.into(), painted: None }
+    TableRow { cells: cells.into(), painted: None }
 }

@@ -3,17 +3,17 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::debate::record::Status,
-    wire::{Debate, DebateQuery},
+    core::debate::record::DebateStatus,
+    wire::{Debate, DebateListParams},
 };
 
 use crate::{
     cli::{As, word},
     clock,
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     exit::Exit,
-    terminal::{printable::one_line, span, style, table::Row},
+    terminal::{printable::one_line, span, style, table::TableRow},
     views,
 };
 
@@ -21,15 +21,15 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only these
-    #[arg(long, value_name = "STATUS", value_parser = word::<Status>(Status::WORDS))]
-    status: Option<Status>,
+    #[arg(long, value_name = "STATUS", value_parser = word::<DebateStatus>(DebateStatus::WORDS))]
+    status: Option<DebateStatus>,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let query = DebateQuery { status: args.status, limit: Some(args.limit), ..DebateQuery::default() };
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
+    let query = DebateListParams { status: args.status, limit: Some(args.limit), ..DebateListParams::default() };
     let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.debates(&query).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
@@ -42,7 +42,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     Ok(Exit::Done)
 }
 
-fn row(debate: &Debate, terminal: bool) -> Row {
+fn row(debate: &Debate, terminal: bool) -> TableRow {
     let id = if terminal { find::short_run(&debate.id) } else { debate.id.as_str() };
     let (status, style) = match debate.halted_by.is_empty() {
         true => (debate.status.word(), views::debate::of_status(debate.status)),
@@ -56,5 +56,5 @@ fn row(debate: &Debate, terminal: bool) -> Row {
         span::ago(debate.created_at, clock::now()),
         one_line(debate.topic.as_deref().unwrap_or("(erased)")),
     ];
-    Row { cells: cells.into(), painted: Some((status, style)) }
+    TableRow { cells: cells.into(), painted: Some((status, style)) }
 }

@@ -3,12 +3,12 @@
 use anyhow::Result;
 use folkmoot_api::{Client, wire::Debate};
 
-use super::{Which, follow};
+use super::{DebateArgs, follow};
 use crate::{
     cli::As,
     clock,
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::one_line,
@@ -24,10 +24,10 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: DebateArgs,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
     let debate = connection.ask(ctx, As::You, async |client: &Client| Ok(client.debate(&id).await?)).await?;
     if ctx.screen.json {

@@ -7,11 +7,11 @@ use folkmoot_api::{
     wire::{DebateTurn, DebateTurnList, DebateTurnQuery},
 };
 
-use super::Which;
+use super::DebateArgs;
 use crate::{
     cli::{As, word},
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::{one_line, printable},
@@ -24,7 +24,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: DebateArgs,
     /// Only of this phase
     #[arg(long, value_name = "PHASE", value_parser = word::<DebatePhase>(DebatePhase::WORDS))]
     phase: Option<DebatePhase>,
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     round: Option<u32>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
     let mut query = DebateTurnQuery {
         phase: args.phase,

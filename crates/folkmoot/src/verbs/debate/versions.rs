@@ -3,21 +3,21 @@
 use anyhow::{Result, bail};
 use folkmoot_api::{
     Client,
-    wire::{CodeVersion, CodeVersionList, VersionQuery},
+    wire::{CodeVersion, CodeVersionList, VersionListParams},
 };
 
-use super::Which;
+use super::DebateArgs;
 use crate::{
     cli::As,
     clock,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::printable,
         span,
         style::{self, paint},
-        table::Row,
+        table::TableRow,
     },
 };
 
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: DebateArgs,
     /// Print this version's code
     #[arg(long, value_name = "N", conflicts_with = "diff")]
     code: Option<u32>,
@@ -34,9 +34,9 @@ pub(crate) struct Args {
     diff: Option<u32>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
-    let mut query = VersionQuery { limit: Some(200), ..VersionQuery::default() };
+    let mut query = VersionListParams { limit: Some(200), ..VersionListParams::default() };
     let mut all = CodeVersionList::default();
     loop {
         let read = async |client: &Client| Ok(client.code_versions(&id, &query).await?);
@@ -64,7 +64,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     Ok(Exit::Done)
 }
 
-fn print(ctx: &Context, version: &CodeVersion, diff: bool) -> Result<Exit> {
+fn print(ctx: &CliContext, version: &CodeVersion, diff: bool) -> Result<Exit> {
     if ctx.screen.json {
         ctx.screen.json(version)?;
         return Ok(Exit::Done);
@@ -84,7 +84,7 @@ fn print(ctx: &Context, version: &CodeVersion, diff: bool) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn row(version: &CodeVersion) -> Row {
+fn row(version: &CodeVersion) -> TableRow {
     let share = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0));
     let cells = [
         version.version_number.to_string(),
@@ -95,5 +95,5 @@ fn row(version: &CodeVersion) -> Row {
         share(version.quality_score),
         span::ago(version.created_at, clock::now()),
     ];
-    Row { cells: cells.into(), painted: None }
+    TableRow { cells: cells.into(), painted: None }
 }

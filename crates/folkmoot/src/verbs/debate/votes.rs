@@ -3,13 +3,13 @@
 use anyhow::Result;
 use folkmoot_api::{Client, wire::DebateVote};
 
-use super::Which;
+use super::DebateArgs;
 use crate::{
     cli::As,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
-    terminal::{printable::one_line, style, table::Row},
+    terminal::{printable::one_line, style, table::TableRow},
     views,
 };
 
@@ -17,10 +17,10 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: DebateArgs,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
     let votes = connection.ask(ctx, As::You, async |client: &Client| Ok(client.debate_votes(&id).await?)).await?;
     if ctx.screen.json {
@@ -38,11 +38,11 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     Ok(Exit::Done)
 }
 
-fn row(vote: &DebateVote) -> Row {
+fn row(vote: &DebateVote) -> TableRow {
     let ranking = match &vote.refused {
         Some(why) => format!("does not count: {}", one_line(why)),
         None => views::debate::ranking(&vote.ranking),
     };
     let cells = [vote.voter.to_string(), vote.round.to_string(), format!("{:.2}", vote.confidence), ranking];
-    Row { cells: cells.into(), painted: vote.refused.as_ref().map(|_| ("does", style::WARN)) }
+    TableRow { cells: cells.into(), painted: vote.refused.as_ref().map(|_| ("does", style::WARN)) }
 }

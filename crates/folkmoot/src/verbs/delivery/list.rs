@@ -3,25 +3,25 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::delivery::Status,
-    wire::{Delivery, DeliveryQuery},
+    core::delivery::DeliveryStatus,
+    wire::{Delivery, DeliveryListParams},
 };
 
 use crate::{
     cli::{As, word},
     clock,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
-    terminal::{printable::one_line, span, style, table::Row},
+    terminal::{printable::one_line, span, style, table::TableRow},
 };
 
 /// List what was told, and what was not
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only these
-    #[arg(long, value_parser = word::<Status>(Status::WORDS))]
-    state: Option<Status>,
+    #[arg(long, value_parser = word::<DeliveryStatus>(DeliveryStatus::WORDS))]
+    state: Option<DeliveryStatus>,
     /// Only those that nobody was told
     #[arg(long, conflicts_with = "state")]
     dead: bool,
@@ -36,9 +36,9 @@ pub(crate) struct Args {
     cursor: Option<String>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let state = args.state.or(args.dead.then_some(Status::Dead));
-    let query = DeliveryQuery { state, channel: args.channel, cursor: args.cursor, limit: Some(args.limit) };
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
+    let state = args.state.or(args.dead.then_some(DeliveryStatus::Dead));
+    let query = DeliveryListParams { state, channel: args.channel, cursor: args.cursor, limit: Some(args.limit) };
     let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.deliveries(&query).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
@@ -55,9 +55,9 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     let row = |delivery: &Delivery| {
         let state = delivery.state.word();
         let painted = match delivery.state {
-            Status::Dead => Some((state, style::BAD)),
-            Status::Waiting if delivery.last_error.is_some() => Some((state, style::WARN)),
-            Status::Waiting | Status::Sending | Status::Delivered => None,
+            DeliveryStatus::Dead => Some((state, style::BAD)),
+            DeliveryStatus::Waiting if delivery.last_error.is_some() => Some((state, style::WARN)),
+            DeliveryStatus::Waiting | DeliveryStatus::Sending | DeliveryStatus::Delivered => None,
         };
         let cells = vec![
             delivery.id.to_string(),
@@ -68,7 +68,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             span::ago(delivery.created_at, now),
             one_line(delivery.last_error.as_deref().unwrap_or_default()),
         ];
-        Row { cells, painted }
+        TableRow { cells, painted }
     };
     let rows = list.deliveries.iter().map(row).collect();
     ctx.screen.table(&["DELIVERY", "CHANNEL", "EVENT", "STATE", "ATTEMPTS", "HAPPENED", "LAST ERROR"], rows)?;

@@ -7,7 +7,7 @@ use super::say;
 use crate::{
     cli::As,
     connection::{Connection, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
 };
 
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     id: DeliveryId,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let key = idempotency::new_key();
     if !connection.agrees(ctx, As::You, "Send it again?").await? {
         return Ok(Exit::Waiting);

@@ -10,10 +10,10 @@ use folkmoot_api::{
 };
 
 use crate::{
-    artifact::{self, Source},
+    artifact::{self, ArtifactSource},
     cli::{As, word},
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
 };
 
@@ -35,14 +35,14 @@ pub(crate) struct Args {
     #[arg(long, value_parser = word::<Risk>(Risk::WORDS))]
     risk: Option<Risk>,
     /// New artifacts, instead of all the old ones; - reads standard input
-    #[arg(long = "artifact", short = 'a', value_name = "[NAME=]FILE", value_parser = Source::parse)]
-    artifacts: Vec<Source>,
+    #[arg(long = "artifact", short = 'a', value_name = "[NAME=]FILE", value_parser = ArtifactSource::parse)]
+    artifacts: Vec<ArtifactSource>,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let artifacts = artifact::read_all(&args.artifacts, args.summary_file.as_deref())?;
     let summary = match &args.summary_file {
         Some(path) => Some(artifact::read_text(path)?),

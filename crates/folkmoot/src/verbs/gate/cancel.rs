@@ -9,7 +9,7 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
 };
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let cancel = Cancel { reason: args.reason };
     let key = idempotency::new_key();
     if !connection.agrees(ctx, args.who, "Withdraw the gate?").await? {

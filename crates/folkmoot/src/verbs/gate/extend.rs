@@ -10,7 +10,7 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::span,
 };
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let extend = Extend { timeout_ms: args.timeout };
     let key = idempotency::new_key();
     if !connection.agrees(ctx, args.who, "Give the gate this time?").await? {

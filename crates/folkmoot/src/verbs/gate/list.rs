@@ -3,15 +3,15 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Name, RunId, SessionId, Status},
-    wire::{GateList, GateQuery},
+    core::{GateStatus, Name, RunId, SessionId},
+    wire::{GateList, GateListParams},
 };
 
 use crate::{
     cli::{As, word},
     clock,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     views,
 };
@@ -20,8 +20,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only these; pending unless it is given
-    #[arg(long, value_parser = word::<Status>(Status::WORDS), conflicts_with = "all")]
-    status: Option<Status>,
+    #[arg(long, value_parser = word::<GateStatus>(GateStatus::WORDS), conflicts_with = "all")]
+    status: Option<GateStatus>,
     /// Whatever their status, the newest first
     #[arg(long)]
     all: bool,
@@ -45,16 +45,16 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    let status = if args.all { None } else { Some(args.status.unwrap_or(Status::Pending)) };
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
+    let status = if args.all { None } else { Some(args.status.unwrap_or(GateStatus::Pending)) };
     let narrowed = args.run.is_some() || args.session.is_some() || args.requester.is_some() || args.cursor.is_some();
-    let query = GateQuery {
+    let query = GateListParams {
         status,
         run: args.run,
         session: args.session,
         requested_by: args.requester,
         // Nobody's gates hide another's.
-        interleaved: status == Some(Status::Pending) && !narrowed && !ctx.screen.json,
+        interleaved: status == Some(GateStatus::Pending) && !narrowed && !ctx.screen.json,
         cursor: args.cursor,
         limit: Some(args.limit),
     };
@@ -63,7 +63,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     if ctx.screen.json {
         ctx.screen.json(&list)?;
     } else {
-        let what = status.map_or("", Status::word).replace('_', " ");
+        let what = status.map_or("", GateStatus::word).replace('_', " ");
         print(ctx, &list, &format!("There is no {what} gate.").replace("  ", " "))?;
         if list.next.is_some() || (interleaved && list.gates.len() as u64 == u64::from(args.limit)) {
             ctx.screen.note(format!("There may be more than {}; see --limit and --requester.", args.limit));
@@ -73,7 +73,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 }
 
 /// The table; or, to a person, what there is none of.
-pub(crate) fn print(ctx: &Context, list: &GateList, none: &str) -> Result<()> {
+pub(crate) fn print(ctx: &CliContext, list: &GateList, none: &str) -> Result<()> {
     if list.gates.is_empty() {
         ctx.screen.note(none);
         return Ok(());

@@ -7,17 +7,17 @@ use folkmoot_api::{
     Client,
     core::{
         Name, Phase, RunId, SessionId, Timeout,
-        gate::{Choice, Kind, OnTimeout, Risk, SelfReview},
+        gate::{Choice, GateKind, OnTimeout, Risk, SelfReview},
     },
     wire::{Gate, OpenGate},
 };
 
 use super::wait;
 use crate::{
-    artifact::{self, Source},
+    artifact::{self, ArtifactSource},
     cli::{As, word},
     connection::{Connection, find, idempotency},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::one_line,
@@ -48,8 +48,8 @@ pub(crate) struct Args {
     #[arg(long, value_parser = word::<Risk>(Risk::WORDS))]
     risk: Option<Risk>,
     /// Show the reviewer a file, as often as you like; - reads standard input
-    #[arg(long = "artifact", short = 'a', value_name = "[NAME=]FILE", value_parser = Source::parse)]
-    artifacts: Vec<Source>,
+    #[arg(long = "artifact", short = 'a', value_name = "[NAME=]FILE", value_parser = ArtifactSource::parse)]
+    artifacts: Vec<ArtifactSource>,
     /// How long it waits (90s, 30m, 2h, never); the server's policy unless it is given
     #[arg(long, value_name = "SPAN", value_parser = span::parse_timeout)]
     timeout: Option<Timeout>,
@@ -81,8 +81,8 @@ pub(crate) struct Args {
     #[arg(long)]
     phase: Option<Phase>,
     /// What sort of request
-    #[arg(long, value_parser = word::<Kind>(Kind::WORDS))]
-    kind: Option<Kind>,
+    #[arg(long, value_parser = word::<GateKind>(GateKind::WORDS))]
+    kind: Option<GateKind>,
     /// Tell this channel too, as often as you like; `notify list` shows those there are
     #[arg(long, value_name = "CHANNEL", value_delimiter = ',')]
     tell: Vec<String>,
@@ -106,7 +106,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let (wait, wait_timeout, who) = (args.wait, args.wait_timeout, args.who);
     let key = args.idempotency_key.clone().unwrap_or_else(idempotency::new_key);
     let request = request(args)?;
@@ -163,7 +163,7 @@ fn request(args: Args) -> Result<OpenGate> {
 }
 
 /// On stderr, so that stdout holds the decision alone.
-fn announce(ctx: &Context, connection: &Connection, gate: &Gate) {
+fn announce(ctx: &CliContext, connection: &Connection, gate: &Gate) {
     let short = find::short(&gate.id);
     let folkmoot = match &ctx.url {
         Some(url) => format!("{} --url {url} --token …", ctx.command()),

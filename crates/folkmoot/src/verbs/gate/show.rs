@@ -10,7 +10,7 @@ use crate::{
     cli::As,
     clock,
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     views,
 };
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let read = async |client: &Client| Ok(client.gate(&find::any::<Gate>(client, args.id.as_deref()).await?).await?);
     let gate = connection.ask(ctx, args.who, read).await?;
     let wanted = |artifact: &Artifact| match &args.artifact {
@@ -52,7 +52,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 }
 
 /// A pipe gets exactly what was sent, a person what is harmless to show.
-fn print(ctx: &Context, artifact: &Artifact) -> Result<()> {
+fn print(ctx: &CliContext, artifact: &Artifact) -> Result<()> {
     let Some(content) = &artifact.content else { bail!("the content of {} was erased", artifact.name) };
     if ctx.screen.json {
         return ctx.screen.json(artifact);

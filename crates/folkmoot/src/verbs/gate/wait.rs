@@ -8,7 +8,7 @@ use folkmoot_api::{Client, core::GateId, wire::Gate};
 use crate::{
     cli::As,
     connection::{Connection, find, wait},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     signal,
     terminal::{
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     // Read first: a server that was never there is an error, one that goes away later is waited
     // for.
     let read = async |client: &Client| Ok(client.gate(&find::any::<Gate>(client, args.id.as_deref()).await?).await?);
@@ -42,7 +42,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 
 /// Waits, and prints what was decided.
 pub(super) async fn until_decided(
-    ctx: &Context,
+    ctx: &CliContext,
     connection: &mut Connection,
     who: As,
     id: &GateId,

@@ -6,9 +6,9 @@ use folkmoot_api::{Client, wire::Channel};
 use crate::{
     cli::As,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
-    terminal::{printable::one_line, style, table::Row},
+    terminal::{printable::one_line, style, table::TableRow},
     verbs::webhook::events,
 };
 
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-pub(crate) async fn run(_: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(_: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.channels().await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
@@ -37,7 +37,7 @@ pub(crate) async fn run(_: Args, ctx: &Context, connection: &mut Connection) -> 
         };
         let told = events(&channel.events);
         let cells = vec![channel.name.clone(), channel.kind.clone(), state.to_owned(), told, one_line(note)];
-        Row { cells, painted: (state != "ok").then_some((state, style::WARN)) }
+        TableRow { cells, painted: (state != "ok").then_some((state, style::WARN)) }
     };
     let rows = list.channels.iter().map(row).collect();
     ctx.screen.table(&["CHANNEL", "KIND", "STATE", "EVENTS", "LAST FAILURE"], rows)?;

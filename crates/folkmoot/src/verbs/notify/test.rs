@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use folkmoot_api::Client;
 
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
 
 /// Send a test to a channel, and see what comes of it
 #[derive(Debug, clap::Args)]
@@ -12,7 +12,7 @@ pub(crate) struct Args {
     channel: String,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let test = async |client: &Client| Ok(client.test_channel(&args.channel).await?);
     let tested = connection.ask(ctx, As::You, test).await?;
     if ctx.screen.json {

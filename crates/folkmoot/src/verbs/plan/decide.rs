@@ -4,8 +4,8 @@ use anyhow::Result;
 use folkmoot_api::{
     Client,
     core::{
-        GateId, Status,
-        gate::{Choice, Kind},
+        GateId, GateStatus,
+        gate::{Choice, GateKind},
     },
     wire::{Gate, Plan, Verdict},
 };
@@ -13,7 +13,7 @@ use folkmoot_api::{
 use crate::{
     cli::As,
     connection::{Connection, idempotency},
-    context::Context,
+    context::CliContext,
     decide,
     terminal::{
         prompt,
@@ -24,10 +24,10 @@ use crate::{
 
 /// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
 /// terminal others decide.
-pub(crate) async fn run(ctx: &Context, connection: &mut Connection, plan: &Plan, id: &GateId) -> Result<bool> {
+pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, plan: &Plan, id: &GateId) -> Result<bool> {
     let read = async |client: &Client| Ok(client.gate(id).await?);
     let gate = connection.ask(ctx, As::You, read).await?;
-    if gate.status != Status::Pending {
+    if gate.status != GateStatus::Pending {
         return Ok(true);
     }
     if ctx.screen.json || !ctx.screen.answers {
@@ -52,7 +52,7 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, plan: &Plan,
 
 async fn answer(gate: &Gate) -> Result<Option<(Choice, Verdict)>> {
     let letters: &[(char, &str, Choice)] = match gate.kind {
-        Kind::Checkpoint => &[
+        GateKind::Checkpoint => &[
             ('c', "[c]ontinue", Choice::Approve),
             ('p', "[p]ause", Choice::Pause),
             ('a', "[a]djust", Choice::Adjust),

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use folkmoot_api::{Client, wire::ExportPlan};
 
-use super::Which;
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit, terminal::printable::printable};
+use super::PlanArgs;
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit, terminal::printable::printable};
 
 /// Take a plan with you, as Markdown or HTML; also what there is of one that is not complete
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: PlanArgs,
     /// As a page that needs nothing else
     #[arg(long)]
     html: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
     let as_what = ExportPlan { format: args.html.then(|| "html".to_owned()) };
     let read = async |client: &Client| Ok(client.export_plan(&id, &as_what).await?);

@@ -17,7 +17,7 @@ use super::decide;
 use crate::{
     cli::As,
     connection::{Connection, find, wait},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     signal,
     terminal::style::{self, paint},
@@ -27,7 +27,7 @@ use crate::{
 /// How often the progress is drawn.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-pub(crate) async fn run(ctx: &Context, connection: &mut Connection, id: &RunId) -> Result<Exit> {
+pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, id: &RunId) -> Result<Exit> {
     let interrupted = signal::shutdown()?;
     let ended = tokio::select! {
         ended = to_the_end(ctx, connection, id) => ended,
@@ -47,7 +47,7 @@ pub(crate) async fn run(ctx: &Context, connection: &mut Connection, id: &RunId) 
 }
 
 /// The plan once it is over; nothing if whoever sits there leaves it.
-async fn to_the_end(ctx: &Context, connection: &mut Connection, id: &RunId) -> Result<Option<Plan>> {
+async fn to_the_end(ctx: &CliContext, connection: &mut Connection, id: &RunId) -> Result<Option<Plan>> {
     let mut asked: Option<GateId> = None;
     let drawn = Mutex::new(String::new());
     loop {
@@ -85,7 +85,7 @@ async fn to_the_end(ctx: &Context, connection: &mut Connection, id: &RunId) -> R
 }
 
 /// A line that is drawn over on a terminal; one after another for a pipe.
-fn draw(ctx: &Context, plan: &Plan, drawn: &Mutex<String>) {
+fn draw(ctx: &CliContext, plan: &Plan, drawn: &Mutex<String>) {
     let mut drawn = drawn.lock().unwrap_or_else(PoisonError::into_inner);
     let line = views::plan::progress(plan);
     if line == *drawn || ctx.screen.json || plan.status != PlanStatus::InProgress {
@@ -99,7 +99,7 @@ fn draw(ctx: &Context, plan: &Plan, drawn: &Mutex<String>) {
     *drawn = line;
 }
 
-fn clear(ctx: &Context, drawn: &Mutex<String>) {
+fn clear(ctx: &CliContext, drawn: &Mutex<String>) {
     let mut drawn = drawn.lock().unwrap_or_else(PoisonError::into_inner);
     if ctx.screen.terminal && !drawn.is_empty() {
         over("");

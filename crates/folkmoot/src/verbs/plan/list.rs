@@ -11,9 +11,9 @@ use crate::{
     cli::As,
     clock,
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     exit::Exit,
-    terminal::{printable::one_line, span, style, table::Row},
+    terminal::{printable::one_line, span, style, table::TableRow},
 };
 
 /// List plans
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     limit: u32,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let query = PlanQuery { limit: Some(args.limit), ..PlanQuery::default() };
     let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.plans(&query).await?)).await?;
     if ctx.screen.json {
@@ -38,7 +38,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     Ok(Exit::Done)
 }
 
-fn row(plan: &Plan, terminal: bool) -> Row {
+fn row(plan: &Plan, terminal: bool) -> TableRow {
     let id = if terminal { find::short_run(&plan.id) } else { plan.id.as_str() };
     let halted = plan.status == PlanStatus::InProgress && !plan.halted_by.is_empty();
     let status = if halted { "halted" } else { plan.status.word() };
@@ -57,5 +57,5 @@ fn row(plan: &Plan, terminal: bool) -> Row {
         span::ago(plan.started_at, clock::now()),
         one_line(&plan.goal),
     ];
-    Row { cells: cells.into(), painted: Some((status, style)) }
+    TableRow { cells: cells.into(), painted: Some((status, style)) }
 }

@@ -3,12 +3,12 @@
 use anyhow::Result;
 use folkmoot_api::{Client, wire::Plan};
 
-use super::Which;
+use super::PlanArgs;
 use crate::{
     cli::As,
     clock,
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::{
         printable::one_line,
@@ -23,10 +23,10 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: PlanArgs,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
     let plan = connection.ask(ctx, As::You, async |client: &Client| Ok(client.plan(&id).await?)).await?;
     if ctx.screen.json {
@@ -37,7 +37,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     Ok(Exit::Done)
 }
 
-fn whole(ctx: &Context, plan: &Plan) -> String {
+fn whole(ctx: &CliContext, plan: &Plan) -> String {
     let rows = facts([
         ("plan", Some(plan.id.to_string())),
         ("status", Some(plan.status.word().replace('_', " "))),

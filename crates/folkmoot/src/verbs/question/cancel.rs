@@ -5,9 +5,9 @@ use folkmoot_api::core::Name;
 
 use crate::{
     cli::As,
-    close::{self, Way, Which},
+    close::{self, CloseAction, QuestionArgs},
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
 };
 
@@ -21,7 +21,7 @@ Examples:
   folkmoot question cancel --asked-by robot --reason \"it asks in a loop\"")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: QuestionArgs,
     /// All that wait and were asked by this principal, under whatever name
     #[arg(long, value_name = "NAME", conflicts_with = "id")]
     asked_by: Option<Name>,
@@ -30,9 +30,9 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     match args.asked_by {
         Some(asker) => close::cancel_all(ctx, connection, args.who, &asker, args.which).await,
-        None => close::run(ctx, connection, args.who, args.which, Way::Cancel).await,
+        None => close::run(ctx, connection, args.who, args.which, CloseAction::Cancel).await,
     }
 }

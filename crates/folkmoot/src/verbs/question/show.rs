@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::question::Status,
+    core::question::QuestionStatus,
     wire::{Question, WithReason},
 };
 
@@ -11,7 +11,7 @@ use crate::{
     cli::As,
     clock,
     connection::{Connection, find},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     views,
 };
@@ -28,9 +28,9 @@ pub(crate) struct Args {
 }
 
 /// Says that a denial was heard, once it was shown: whoever did not ask changes nothing by it.
-pub(super) async fn acknowledge(ctx: &Context, connection: &mut Connection, question: &Question) -> Result<()> {
+pub(super) async fn acknowledge(ctx: &CliContext, connection: &mut Connection, question: &Question) -> Result<()> {
     let unheard = question.closed.as_ref().is_some_and(|closed| closed.fetched_at.is_none());
-    if question.status == Status::Denied && unheard {
+    if question.status == QuestionStatus::Denied && unheard {
         let why = WithReason::default();
         connection
             .ask(ctx, As::Agent, async |client: &Client| Ok(client.acknowledge(&question.id, &why).await?))
@@ -39,7 +39,7 @@ pub(super) async fn acknowledge(ctx: &Context, connection: &mut Connection, ques
     Ok(())
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let read =
         async |client: &Client| Ok(client.question(&find::any::<Question>(client, args.id.as_deref()).await?).await?);
     let question = connection.ask(ctx, args.who, read).await?;

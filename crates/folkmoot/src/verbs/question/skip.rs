@@ -4,9 +4,9 @@ use anyhow::Result;
 
 use crate::{
     cli::As,
-    close::{self, Way, Which},
+    close::{self, CloseAction, QuestionArgs},
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
 };
 
@@ -14,12 +14,12 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: QuestionArgs,
     /// Whose token to use; whoever asked may skip only what halts nobody
     #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
-    close::run(ctx, connection, args.who, args.which, Way::Skip).await
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
+    close::run(ctx, connection, args.who, args.which, CloseAction::Skip).await
 }

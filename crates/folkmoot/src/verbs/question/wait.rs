@@ -9,7 +9,7 @@ use super::show;
 use crate::{
     cli::As,
     connection::{Connection, find, wait},
-    context::Context,
+    context::CliContext,
     exit::Exit,
     signal,
     terminal::{
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     who: As,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     // Read first: a server that was never there is an error, one that goes away later is waited
     // for.
     let read =
@@ -48,7 +48,7 @@ pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
 
 /// Waits, and prints the answer.
 pub(crate) async fn until_closed(
-    ctx: &Context,
+    ctx: &CliContext,
     connection: &mut Connection,
     who: As,
     id: &QuestionId,

@@ -1,12 +1,12 @@
 //! `folkmoot step begin`: is this to be done?
 
 use anyhow::Result;
-use folkmoot_api::{client, core::journal::Progress};
+use folkmoot_api::{client, core::journal::EntryStatus};
 
-use super::Which;
+use super::StepArgs;
 use crate::{
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
     terminal::printable::{one_line, printable},
     views,
@@ -33,12 +33,12 @@ Example (every other code means: do not do it, and do not go on as if it were do
   esac")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: StepArgs,
 }
 
-pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let which = args.which;
-    let (entry, is_new) = match which.record(ctx, connection, &which.step(Progress::Begun)).await {
+    let (entry, is_new) = match which.record(ctx, connection, &which.step(EntryStatus::Begun)).await {
         Err(error) if is_halted(&error) => {
             ctx.screen.note(format!("{error:#}"));
             return Ok(Exit::Halted);
@@ -50,7 +50,7 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
     }
     let key = one_line(entry.key.as_str());
     Ok(match entry.state {
-        Progress::Done => {
+        EntryStatus::Done => {
             if let Some(result) = views::run::step_result(&entry).filter(|_| !ctx.screen.json) {
                 match ctx.screen.terminal {
                     true => ctx.screen.say(printable(&result))?,
@@ -60,18 +60,18 @@ pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) 
             }
             Exit::DoneBefore
         }
-        Progress::Failed => {
+        EntryStatus::Failed => {
             let why = entry.error.map(|error| one_line(&error.message)).unwrap_or_default();
             ctx.screen.note(format!("{key} failed before: {why}"));
             Exit::FailedBefore
         }
-        Progress::Begun | Progress::Failing | Progress::Waiting if is_new => {
+        EntryStatus::Begun | EntryStatus::Failing | EntryStatus::Waiting if is_new => {
             if entry.attempts > 1 {
                 ctx.screen.note(format!("{key} was begun before and not ended, so it is to be done again."));
             }
             Exit::Done
         }
-        Progress::Begun | Progress::Failing | Progress::Waiting => {
+        EntryStatus::Begun | EntryStatus::Failing | EntryStatus::Waiting => {
             let folkmoot = ctx.command();
             ctx.screen.note(format!(
                 "{key} was begun before, and nobody knows whether it was done. Look, then say which it is:\n  \

@@ -1,18 +1,18 @@
 //! `folkmoot step done`: a step is done, and is never done again.
 
 use anyhow::Result;
-use folkmoot_api::{core::journal::Progress, wire::RecordStep};
+use folkmoot_api::{core::journal::EntryStatus, wire::RecordStep};
 use serde_json::Value;
 
-use super::{Which, report};
-use crate::{cli::json, connection::Connection, context::Context, exit::Exit};
+use super::{StepArgs, report};
+use crate::{cli::json, connection::Connection, context::CliContext, exit::Exit};
 
 /// Say that a step is done, and what it gave
 #[derive(Debug, clap::Args)]
 #[command(after_help = "A result never changes: saying the same again is fine, saying another is refused.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: StepArgs,
     /// What it gave
     #[arg(long, value_name = "JSON", value_parser = json)]
     result: Option<Value>,
@@ -21,9 +21,9 @@ pub(crate) struct Args {
     text: Option<String>,
 }
 
-pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let result = args.result.or(args.text.map(Value::String));
-    let step = RecordStep { result, ..args.which.step(Progress::Done) };
+    let step = RecordStep { result, ..args.which.step(EntryStatus::Done) };
     let (entry, is_new) = args.which.record(ctx, connection, &step).await?;
     report(ctx, &entry, is_new)?;
     Ok(Exit::Done)

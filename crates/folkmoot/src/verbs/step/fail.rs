@@ -2,18 +2,18 @@
 
 use anyhow::Result;
 use folkmoot_api::{
-    core::journal::Progress,
+    core::journal::EntryStatus,
     wire::{Fault, RecordStep},
 };
 
-use super::{Which, report};
-use crate::{connection::Connection, context::Context, exit::Exit};
+use super::{StepArgs, report};
+use crate::{connection::Connection, context::CliContext, exit::Exit};
 
 /// Say that a step failed, for good
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: StepArgs,
     /// What happened
     #[arg(long, short = 'm', value_name = "TEXT", default_value = "")]
     reason: String,
@@ -22,9 +22,9 @@ pub(crate) struct Args {
     code: String,
 }
 
-pub(super) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let error = Some(Fault { code: args.code, message: args.reason });
-    let step = RecordStep { error, ..args.which.step(Progress::Failed) };
+    let step = RecordStep { error, ..args.which.step(EntryStatus::Failed) };
     let (entry, is_new) = args.which.record(ctx, connection, &step).await?;
     report(ctx, &entry, is_new)?;
     Ok(Exit::Done)

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use folkmoot_api::{
-    core::{Capability, Name, Role, token::Kind},
+    core::{Capability, Name, Role, token::TokenKind},
     wire::NewToken,
 };
 
@@ -10,7 +10,7 @@ use super::list::powers;
 use crate::{
     cli::{As, word},
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
 };
 
@@ -33,10 +33,10 @@ pub(crate) struct Args {
     capabilities: Vec<Capability>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     // Asked once: a second token, whose secret nobody has seen, would be worse than an error.
     let name = args.name.or(args.named).context("say whom it names")?;
-    let request = NewToken { name, role: args.role, capabilities: args.capabilities, kind: Kind::Minted };
+    let request = NewToken { name, role: args.role, capabilities: args.capabilities, kind: TokenKind::Minted };
     let may = if request.role.decides() { ", who can decide without you" } else { "" };
     let ask = format!("Make a token for {} ({}){may}?", request.name, request.role);
     if !connection.agrees(ctx, As::You, &ask).await? {

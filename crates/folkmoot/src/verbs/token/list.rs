@@ -7,16 +7,16 @@ use crate::{
     cli::As,
     clock,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
-    terminal::{span, style, table::Row},
+    terminal::{span, style, table::TableRow},
 };
 
 /// List tokens, without their secrets
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-pub(crate) async fn run(_: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(_: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.tokens().await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
@@ -27,7 +27,7 @@ pub(crate) async fn run(_: Args, ctx: &Context, connection: &mut Connection) -> 
         let made = format!("{} by {}", span::ago(token.created_at, now), token.created_by);
         let state = if token.revoked_at.is_some() { "revoked" } else { "valid" };
         let cells = vec![token.id.to_string(), token.name.to_string(), powers(token), state.to_owned(), made];
-        Row { cells, painted: token.revoked_at.map(|_| (state, style::FAINT)) }
+        TableRow { cells, painted: token.revoked_at.map(|_| (state, style::FAINT)) }
     };
     ctx.screen.table(&["TOKEN", "NAME", "ROLE", "STATE", "MADE"], list.tokens.iter().map(row).collect())?;
     Ok(Exit::Done)

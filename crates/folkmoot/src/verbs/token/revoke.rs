@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{Client, core::TokenId};
 
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
 
 /// End a token; streams that it opened end too
 #[derive(Debug, clap::Args)]
@@ -12,7 +12,7 @@ pub(crate) struct Args {
     id: TokenId,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     if !connection.agrees(ctx, As::You, &format!("Revoke {}?", args.id)).await? {
         return Ok(Exit::Waiting);
     }

@@ -7,7 +7,7 @@ use folkmoot_api::{
 };
 
 use super::{events, say_secret};
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
 
 /// Tell an address of events; its secret is shown once
 #[derive(Debug, clap::Args)]
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     events: Vec<Pattern>,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     // Asked once: a second webhook, whose secret nobody has seen, would be worse than an error.
     let wanted = (!args.events.is_empty()).then_some(args.events);
     let request = NewWebhook { url: args.address, name: args.name, events: wanted };

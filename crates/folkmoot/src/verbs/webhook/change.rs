@@ -3,15 +3,15 @@
 use anyhow::Result;
 use folkmoot_api::{Client, core::delivery::Pattern, wire::ChangeWebhook};
 
-use super::{Which, say};
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+use super::{WebhookArgs, say};
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
 
 /// Change a webhook's address or events, or stop telling it for a while
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: WebhookArgs,
     /// Another address
     #[arg(long, value_name = "URL", group = "what")]
     address: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     enable: bool,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let change = ChangeWebhook {
         url: args.address,
         events: (!args.events.is_empty()).then_some(args.events),

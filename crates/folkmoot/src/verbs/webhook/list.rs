@@ -7,16 +7,16 @@ use super::events;
 use crate::{
     cli::As,
     connection::Connection,
-    context::Context,
+    context::CliContext,
     exit::Exit,
-    terminal::{style, table::Row},
+    terminal::{style, table::TableRow},
 };
 
 /// List webhooks, without their secrets
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-pub(crate) async fn run(_: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(_: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.webhooks().await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
@@ -29,7 +29,7 @@ pub(crate) async fn run(_: Args, ctx: &Context, connection: &mut Connection) -> 
     let row = |webhook: &Webhook| {
         let state = if webhook.disabled { "disabled" } else { "told" };
         let cells = vec![webhook.name.to_string(), state.to_owned(), webhook.url.clone(), events(&webhook.events)];
-        Row { cells, painted: webhook.disabled.then_some((state, style::FAINT)) }
+        TableRow { cells, painted: webhook.disabled.then_some((state, style::FAINT)) }
     };
     ctx.screen.table(&["NAME", "STATE", "ADDRESS", "EVENTS"], list.webhooks.iter().map(row).collect())?;
     Ok(Exit::Done)

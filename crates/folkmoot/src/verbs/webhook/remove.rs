@@ -3,17 +3,17 @@
 use anyhow::Result;
 use folkmoot_api::Client;
 
-use super::Which;
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+use super::WebhookArgs;
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
 
 /// End a webhook; what still waits for it is dead
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: WebhookArgs,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     if !connection.agrees(ctx, As::You, "Remove the webhook?").await? {
         return Ok(Exit::Waiting);
     }

@@ -2,17 +2,17 @@
 
 use anyhow::Result;
 
-use super::{Which, say_secret};
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+use super::{WebhookArgs, say_secret};
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
 
 /// Give a webhook another secret, which is shown once
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: WebhookArgs,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     if !connection.agrees(ctx, As::You, "Give the webhook a new secret?").await? {
         return Ok(Exit::Waiting);
     }

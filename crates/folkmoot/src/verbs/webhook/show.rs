@@ -3,17 +3,17 @@
 use anyhow::Result;
 use folkmoot_api::Client;
 
-use super::{Which, say};
-use crate::{cli::As, connection::Connection, context::Context, exit::Exit};
+use super::{WebhookArgs, say};
+use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
 
 /// Look at a webhook
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: WebhookArgs,
 }
 
-pub(crate) async fn run(args: Args, ctx: &Context, connection: &mut Connection) -> Result<Exit> {
+pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let webhook = connection.ask(ctx, As::You, async |client: &Client| args.which.find(client).await).await?;
     say(ctx, &webhook)?;
     Ok(Exit::Done)

@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 use super::run;
-use crate::server::{PATIENCE, Server, eventually, folkmoot_with, with_yours};
+use crate::server::{Server, TEST_TIMEOUT, eventually, folkmoot_with, with_yours};
 
 /// A receiver that takes everything, on a thread that ends with the test.
 fn receiver() -> (SocketAddr, mpsc::Receiver<Value>) {
@@ -51,9 +51,9 @@ fn a_webhook_is_added_told_changed_and_removed() {
     assert!(secret.starts_with("whsec_") && added.stderr.contains("shown once"), "{added:?}");
     let tested = say(&["notify", "test", "builder"]);
     assert_eq!((tested.code, tested.stdout.trim()), (0, "told builder"), "{tested:?}");
-    assert_eq!(received.recv_timeout(PATIENCE).unwrap()["type"], "notify.test");
+    assert_eq!(received.recv_timeout(TEST_TIMEOUT).unwrap()["type"], "notify.test");
     assert_eq!(say(&["gate", "open", "Deploy", "--tell", "builder"]).code, 0);
-    assert_eq!(received.recv_timeout(PATIENCE).unwrap()["type"], "gate.opened");
+    assert_eq!(received.recv_timeout(TEST_TIMEOUT).unwrap()["type"], "gate.opened");
     let listed = eventually("it is said to be delivered", || {
         let listed = say(&["delivery", "list", "--channel", "builder"]).stdout;
         listed.contains(" delivered ").then_some(listed)
@@ -61,7 +61,7 @@ fn a_webhook_is_added_told_changed_and_removed() {
     let id = listed.lines().nth(1).and_then(|line| line.split(' ').next()).unwrap();
     assert!(say(&["delivery", "show", id]).stdout.contains("gate.opened of gate-"));
     assert_eq!(say(&["delivery", "resend", id]).code, 0);
-    assert_eq!(received.recv_timeout(PATIENCE).unwrap()["type"], "gate.opened");
+    assert_eq!(received.recv_timeout(TEST_TIMEOUT).unwrap()["type"], "gate.opened");
     let changed = say(&["webhook", "change", "builder", "--events", "gate.*,run.*", "--disable"]);
     assert!(changed.stdout.contains("gate.* run.*") && changed.stdout.contains("disabled"), "{changed:?}");
     let channels = say(&["notify", "list"]).stdout;

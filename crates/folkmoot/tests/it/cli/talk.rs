@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{Desk, prompt::in_a_terminal_with};
-use crate::server::PATIENCE;
+use crate::server::TEST_TIMEOUT;
 
 /// Somebody at a terminal, who reads before they type.
 pub(super) struct Talk {
@@ -39,7 +39,7 @@ impl Talk {
     pub(super) fn when(&mut self, expected: &str, typed: &str) {
         let mut bytes = Vec::new();
         while !String::from_utf8_lossy(&bytes).contains(expected) {
-            let heard = self.heard.recv_timeout(PATIENCE);
+            let heard = self.heard.recv_timeout(TEST_TIMEOUT);
             bytes.push(heard.unwrap_or_else(|_| panic!("no {expected:?} in {}", String::from_utf8_lossy(&bytes))));
         }
         self.said.push_str(&String::from_utf8_lossy(&bytes));
@@ -50,7 +50,7 @@ impl Talk {
 
     /// Its exit code, and all that it said.
     pub(super) fn end(mut self) -> (i32, String) {
-        while let Ok(byte) = self.heard.recv_timeout(PATIENCE) {
+        while let Ok(byte) = self.heard.recv_timeout(TEST_TIMEOUT) {
             self.said.push(char::from(byte));
         }
         (self.child.wait().expect("it is ours").code().unwrap_or(-1), self.said)

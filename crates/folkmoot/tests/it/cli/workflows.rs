@@ -1,6 +1,6 @@
 //! Runs that a server executes which was built with workflows.
 
-use folkmoot_engine::{Ctx, GateRequest, Workflows};
+use folkmoot_engine::{Ctx, GateSpec, Workflows};
 use folkmoot_server::{Config, DataFolder, Server};
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +19,7 @@ impl Serving {
         let desk = Desk::new();
         let publish = |ctx: Ctx, title: String| async move {
             let draft = ctx.step("draft", move || std::future::ready(Ok(format!("{title}: a draft")))).await?;
-            let decided = ctx.gate("publish", GateRequest::new(format!("Publish {draft}?"))).await?;
+            let decided = ctx.gate("publish", GateSpec::new(format!("Publish {draft}?"))).await?;
             Ok(decided.may_proceed())
         };
         let twice = |ctx: Ctx, (): ()| async move {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use folkmoot_api::{
-    core::{Role, Status, Timeout, gate::Choice},
+    core::{GateStatus, Role, Timeout, gate::Choice},
     wire::{Gate, NewToken, OpenGate, Verdict},
 };
 use futures_util::future::join_all;
@@ -71,7 +71,7 @@ async fn a_node_whose_clock_is_wrong_is_neither_too_early_nor_too_late() {
     for (n, gate) in short.iter().enumerate() {
         let gate = servers[n % 3].client(ALICE).wait_gate(&gate.id, Duration::from_secs(10)).await.expect("an answer");
         assert!(begun.elapsed() >= SPAN, "{} was told too early", gate.id);
-        assert_eq!(gate.status, Status::TimedOut);
+        assert_eq!(gate.status, GateStatus::TimedOut);
         let (at, due) = (gate.decision.expect("a decision").decided_at, gate.deadline.moment().expect("a deadline"));
         assert!(at >= due, "{} was timed out too early", gate.id);
         latest = latest.max(at.since(due));
@@ -121,14 +121,14 @@ async fn a_clock_that_is_set_back_gives_no_gate_more_time() {
     let (waits, ended) = (open(&server, "waits", Duration::from_secs(5)).await, open(&server, "ended", SPAN).await);
     std::fs::write(&time, "-3600s").expect("a file");
     let ended = server.client(ALICE).wait_gate(&ended.id, Duration::from_secs(10)).await.expect("an answer");
-    assert_eq!(ended.status, Status::TimedOut);
+    assert_eq!(ended.status, GateStatus::TimedOut);
     // Nor when it is started again, which is when nobody remembers how long it has run.
     server.kill();
     let server = home.start().await;
     let off = (dated(server.client.url()) - before + 3600).rem_euclid(24 * 3600);
     assert!(off < 120, "the clock was not set back");
     let waits = server.client(ALICE).wait_gate(&waits.id, Duration::from_secs(30)).await.expect("an answer");
-    assert_eq!(waits.status, Status::TimedOut);
+    assert_eq!(waits.status, GateStatus::TimedOut);
     let verified = server.client(ALICE).verify().await.expect("it can be verified");
     assert!(verified.ok, "{:?}", verified.problems);
 }

@@ -9,7 +9,7 @@ use folkmoot_api::{
     core::{
         GateId, RunId,
         agent::DebatePhase,
-        debate::{Told, record::Status},
+        debate::{DebateEvent, record::DebateStatus},
         gate::Choice,
     },
     wire::{Agents, DebateGates, DebateResults, DebateTurnQuery, NewAgent, PhaseSwitch, StartDebate, Verdict},
@@ -75,7 +75,8 @@ async fn held(kills: bool) -> Held {
                     server = home.start().await;
                 }
                 let client = server.client(ALICE);
-                let waits = async || client.debate_status(&id).await.ok().filter(|it| it.status == Status::Paused);
+                let waits =
+                    async || client.debate_status(&id).await.ok().filter(|it| it.status == DebateStatus::Paused);
                 assert_eq!(eventually(waits).await.waiting_at.as_ref(), Some(&gate), "the same gate, after a kill");
                 let seen = client.gate(&gate).await.expect("it is shown").digest;
                 let verdict = Verdict { reason: Some("read".to_owned()), digest: Some(seen), ..Verdict::default() };
@@ -117,12 +118,12 @@ async fn next(client: &Client, id: &RunId, begun: &BTreeSet<DebatePhase>, gates:
                     return Next::Waits(gate);
                 }
             }
-            DebateFrame::Happened(event) => match Told::read(&event.kind, event.payload.get()) {
-                Some(Told::PhaseStarted { phase, .. }) if !begun.contains(&phase) => return Next::Begins(phase),
+            DebateFrame::Happened(event) => match DebateEvent::read(&event.kind, event.payload.get()) {
+                Some(DebateEvent::PhaseStarted { phase, .. }) if !begun.contains(&phase) => return Next::Begins(phase),
                 _ => {}
             },
             DebateFrame::Ended(debate) => {
-                assert_eq!(debate.status, Status::Completed, "{:?}", debate.fault);
+                assert_eq!(debate.status, DebateStatus::Completed, "{:?}", debate.fault);
                 return Next::Over;
             }
         }
@@ -142,12 +143,12 @@ async fn each_once(client: &Client, id: &RunId) -> BTreeSet<DebatePhase> {
             if entry.kind == "run.resumed" {
                 hit.extend(now);
             }
-            match Told::read(&entry.kind, &entry.payload) {
-                Some(Told::PhaseStarted { phase, round, .. }) => {
+            match DebateEvent::read(&entry.kind, &entry.payload) {
+                Some(DebateEvent::PhaseStarted { phase, round, .. }) => {
                     now = Some(phase);
                     started.push((round, phase));
                 }
-                Some(Told::PhaseCompleted { phase, round, .. }) => {
+                Some(DebateEvent::PhaseCompleted { phase, round, .. }) => {
                     now = None;
                     completed.push((round, phase));
                 }

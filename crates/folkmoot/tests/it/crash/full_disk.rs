@@ -10,7 +10,7 @@ use std::{
 use folkmoot_api::{
     Client,
     client::Error,
-    core::{GateId, Status, gate::Choice},
+    core::{GateId, GateStatus, gate::Choice},
     wire::{Gate, NewArtifact, OpenGate, Verdict},
 };
 use futures_util::future::join_all;
@@ -145,7 +145,7 @@ async fn open(client: &Client, title: String, bytes: usize) -> Result<Gate, Erro
 
 async fn decide(client: &Client, id: &GateId) -> Result<Gate, Error> {
     let decided = client.decide(id, Choice::Approve, &Verdict::default(), None).await?;
-    assert_eq!(decided.status, Status::Approved);
+    assert_eq!(decided.status, GateStatus::Approved);
     Ok(decided)
 }
 

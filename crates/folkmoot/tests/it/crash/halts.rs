@@ -12,7 +12,7 @@ use std::{
 
 use folkmoot_api::{
     Client,
-    core::{Name, QuestionId, Scope, SessionId, clearance::Reason, question::QuestionType},
+    core::{Name, QuestionId, Scope, SessionId, clearance::ReleaseReason, question::QuestionType},
     wire::{Answer, Ask, ClearanceFor, RaiseHalt, WithReason},
 };
 use tokio::task::JoinSet;
@@ -94,7 +94,7 @@ async fn storm(what: &str, homes: Vec<Home>, kills: u64) {
     let answer = Answer { answer: "at last".into(), reason: None };
     servers[0].client(ALICE).answer(&lasting.id, &answer, None).await.expect("it is answered");
     let waited = waiting.await.expect("no panic").expect("it is told");
-    assert_eq!((waited.cleared, waited.reason), (true, Reason::Answered));
+    assert_eq!((waited.cleared, waited.reason), (true, ReleaseReason::Answered));
     let count = |wanted: fn(&Known) -> bool| known.values().filter(|known| wanted(known)).count();
     let (halted, released) = (count(|k| matches!(k, Known::Halted(_))), count(|k| *k == Known::Released));
     let (denied, doubts) = (count(|k| matches!(k, Known::Denied(_))), count(|k| *k == Known::InDoubt));

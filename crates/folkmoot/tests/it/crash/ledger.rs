@@ -9,7 +9,7 @@ use folkmoot_api::{
     Client,
     client::Error,
     core::GateId,
-    wire::{Gate, GateQuery},
+    wire::{Gate, GateListParams},
 };
 
 /// All that clients were told.
@@ -102,7 +102,7 @@ impl Ledger {
 /// Every gate there is.
 pub(super) async fn every_gate(client: &Client) -> HashMap<GateId, Gate> {
     let mut found = HashMap::new();
-    let mut query = GateQuery { limit: Some(500), ..GateQuery::default() };
+    let mut query = GateListParams { limit: Some(500), ..GateListParams::default() };
     loop {
         let page = client.gates(&query).await.expect("gates can be listed");
         for gate in page.gates {

@@ -28,7 +28,7 @@ use crate::server::{ALICE, ROBOT};
 pub(super) const BOB: &str = "bob-token-0123456789";
 
 /// No answer takes this long, whatever happens to the server: a call that does has hung.
-const PATIENCE: Duration = Duration::from_secs(90);
+const HUNG_AFTER: Duration = Duration::from_secs(90);
 /// Before the next try.
 const PAUSE: Duration = Duration::from_millis(3);
 
@@ -104,7 +104,7 @@ impl Load {
     pub(super) async fn server(&self, which: usize) -> Client {
         let mut servers = self.servers.subscribe();
         let some =
-            timeout(3 * PATIENCE, servers.wait_for(|servers| !servers.is_empty())).await.expect("there is a server");
+            timeout(3 * HUNG_AFTER, servers.wait_for(|servers| !servers.is_empty())).await.expect("there is a server");
         let servers = some.expect("the load lives");
         servers[which % servers.len()].clone()
     }
@@ -122,7 +122,7 @@ impl Load {
             let attempt = format!("{key}/{certain}");
             let client = self.server(tries).await;
             let asked = Instant::now();
-            let answer = timeout(PATIENCE, call.make(&client, &attempt)).await;
+            let answer = timeout(HUNG_AFTER, call.make(&client, &attempt)).await;
             let error = match answer.unwrap_or_else(|_| panic!("{attempt} hangs")) {
                 Ok(answer) => return Ok((answer, attempt)),
                 Err(error) => error,
@@ -236,7 +236,7 @@ async fn wait(load: Load, id: GateId, streams: bool) -> Gate {
             let mut stream = std::pin::pin!(client.stream_gates(vec![id.clone()]).await.ok()?);
             stream.next().await?.ok()
         };
-        if let Some(gate) = timeout(PATIENCE, waited).await.expect("a wait hangs")
+        if let Some(gate) = timeout(HUNG_AFTER, waited).await.expect("a wait hangs")
             && gate.decision.is_some()
         {
             return gate;

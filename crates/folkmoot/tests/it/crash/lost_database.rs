@@ -13,8 +13,8 @@ use super::{
 };
 use crate::server::{ALICE, ROBOT};
 use folkmoot_api::{
-    core::{Status, gate::Choice, question::QuestionType},
-    wire::{Answer, Ask, ClearanceFor, GateQuery, OpenGate, Verdict},
+    core::{GateStatus, gate::Choice, question::QuestionType},
+    wire::{Answer, Ask, ClearanceFor, GateListParams, OpenGate, Verdict},
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -42,7 +42,7 @@ async fn a_database_lost_after_the_commit_leaves_no_false_denial() {
     };
     let answer = approve(&far).await;
     let decided = near.client(ALICE).gate(&gate.id).await.expect("it can be read");
-    assert_eq!(decided.status, Status::Approved, "it was not committed: this proves nothing");
+    assert_eq!(decided.status, GateStatus::Approved, "it was not committed: this proves nothing");
     match answer {
         Ok(answer) => assert_eq!(answer.decision, decided.decision),
         Err(error) => assert_eq!(error.code(), Some("outcome_unknown"), "{error:?}"),
@@ -115,11 +115,11 @@ async fn what_an_operators_time_limit_ends_is_503_and_works_again_when_it_is_tri
         assert!(matches!(&error, folkmoot_api::client::Error::Problem(problem) if problem.status == 503), "{error:?}");
         assert_eq!(error.code(), Some("database_cancelled"), "{error:?}");
     }
-    let error = alice.gates(&GateQuery::default()).await.expect_err("it cannot be read");
+    let error = alice.gates(&GateListParams::default()).await.expect_err("it cannot be read");
     assert_eq!(error.code(), Some("database_cancelled"), "{error:?}");
     other.batch_execute("ROLLBACK").await.expect("it lets go");
     robot.open_gate(&open, None).await.expect("it opens again");
-    assert_eq!(alice.gates(&GateQuery::default()).await.expect("it can be read").gates.len(), 2);
+    assert_eq!(alice.gates(&GateListParams::default()).await.expect("it can be read").gates.len(), 2);
     connection.abort();
 }
 
@@ -145,7 +145,7 @@ async fn lost(what: &str, times: &[(Way, u64)], patience: Duration) {
                     assert_eq!(error.code(), Some("not_ready"), "{error:?}");
                     unready += 1;
                 }
-                if let Err(error) = client.gates(&GateQuery::default()).await {
+                if let Err(error) = client.gates(&GateListParams::default()).await {
                     assert_eq!(error.code(), Some("database_unavailable"), "{error:?}");
                 }
                 slowest = slowest.max(asked.elapsed());

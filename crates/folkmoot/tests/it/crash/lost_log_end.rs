@@ -6,7 +6,7 @@ use std::time::Duration;
 use folkmoot_api::{
     client::Error,
     core::{Role, Scope},
-    wire::{ClearanceFor, GateQuery, NewToken, OpenGate, RaiseHalt},
+    wire::{ClearanceFor, GateListParams, NewToken, OpenGate, RaiseHalt},
 };
 use futures_util::StreamExt;
 use tokio::time::timeout;
@@ -19,7 +19,7 @@ use super::{
 use crate::server::{ALICE, ROBOT};
 
 const ADMIN: &str = "root-token-0123456789";
-const PATIENCE: Duration = Duration::from_secs(30);
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// All tables of the schema, as they were at one moment.
 struct Saved {
@@ -71,7 +71,7 @@ async fn a_node_whose_database_has_lost_the_end_of_its_log_knows_and_tells_only_
         kind: Default::default(),
     };
     let minted = admin.create_token(&mallory).await.expect("it is made").token.expect("a secret");
-    far.client(&minted).gates(&GateQuery::default()).await.expect("it is valid");
+    far.client(&minted).gates(&GateListParams::default()).await.expect("it is valid");
     let mut lost = Vec::new();
     for n in 0..10 {
         lost.push(robot.open_gate(&open(&format!("lost {n}")), None).await.expect("it opens").id);
@@ -79,12 +79,12 @@ async fn a_node_whose_database_has_lost_the_end_of_its_log_knows_and_tells_only_
     let mut feed = alice.events(Some(0)).await.expect("a feed");
     let mut known = Vec::new();
     while known.last().is_none_or(|event: &folkmoot_api::wire::Event| event.stream != lost[9].to_string()) {
-        known.push(timeout(PATIENCE, feed.next()).await.expect("no hang").expect("no end").expect("an event"));
+        known.push(timeout(TEST_TIMEOUT, feed.next()).await.expect("no hang").expect("no end").expect("an event"));
     }
     let last = known[known.len() - 1].position;
     let waiting = {
         let (robot, id) = (robot.clone(), lost[0].clone());
-        tokio::spawn(async move { robot.wait_gate(&id, PATIENCE).await })
+        tokio::spawn(async move { robot.wait_gate(&id, TEST_TIMEOUT).await })
     };
     tokio::time::sleep(Duration::from_millis(300)).await;
 
@@ -105,18 +105,18 @@ async fn a_node_whose_database_has_lost_the_end_of_its_log_knows_and_tells_only_
     });
     assert_eq!(found.await.blocked_by[0].id.as_str(), halt.id.as_str());
     // Whoever followed the feed is told, and given nothing of the log that came in its place.
-    let end = timeout(PATIENCE, feed.next()).await.expect("the feed hangs");
+    let end = timeout(TEST_TIMEOUT, feed.next()).await.expect("the feed hangs");
     match end {
         Some(Err(Error::Problem(problem))) => assert_eq!(problem.code, "log_lost"),
         other => panic!("the feed goes on: {other:?}"),
     }
     // Whoever waited for what is gone is told.
-    let waited = timeout(PATIENCE, waiting).await.expect("no hang").expect("no panic");
+    let waited = timeout(TEST_TIMEOUT, waiting).await.expect("no hang").expect("no panic");
     assert_eq!(waited.expect_err("it is gone").code(), Some("unknown_gate"));
     for id in &lost {
         assert_eq!(robot.gate(id).await.expect_err("it is gone").code(), Some("unknown_gate"));
     }
-    let unknown = far.client(&minted).gates(&GateQuery::default()).await.expect_err("the token is gone");
+    let unknown = far.client(&minted).gates(&GateListParams::default()).await.expect_err("the token is gone");
     assert_eq!(unknown.code(), Some("unauthenticated"));
     // Whoever comes back with a position that the log has not reached is told.
     let beyond = alice.events(Some(last)).await.expect_err("the log ends before it");
@@ -132,7 +132,7 @@ async fn a_node_whose_database_has_lost_the_end_of_its_log_knows_and_tells_only_
     assert_eq!(ids(&ours), ids(&theirs));
     let mut feed = alice.events(Some(0)).await.expect("a feed");
     for expected in ids(&ours) {
-        let event = timeout(PATIENCE, feed.next()).await.expect("no hang").expect("no end").expect("an event");
+        let event = timeout(TEST_TIMEOUT, feed.next()).await.expect("no hang").expect("no end").expect("an event");
         assert_eq!((event.position, event.stream.clone()), expected);
     }
     assert!(far.said().contains("has lost the end of its log"), "{}", far.said());

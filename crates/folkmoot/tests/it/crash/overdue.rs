@@ -12,7 +12,7 @@ use std::{
 use folkmoot_api::{
     Client,
     client::Error,
-    core::{GateId, Status, Timeout, gate::Choice},
+    core::{GateId, GateStatus, Timeout, gate::Choice},
     wire::{OpenGate, Verdict},
 };
 use futures_util::future::join_all;
@@ -104,7 +104,7 @@ async fn hammer(address: SocketAddr, ids: Vec<GateId>, refused: Arc<AtomicU64>) 
 async fn timed_out(client: &Client, ids: &[GateId]) {
     for id in ids {
         let gate = client.wait_gate(id, Duration::from_secs(10)).await.expect("it can be asked");
-        assert_eq!(gate.status, Status::TimedOut);
+        assert_eq!(gate.status, GateStatus::TimedOut);
     }
     assert_eq!(ledger::every_gate(client).await.len(), ids.len());
     let log = client.audit(0, 1000).await.expect("the log").entries;

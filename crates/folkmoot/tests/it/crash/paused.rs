@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use folkmoot_api::{
     Client,
-    core::{Scope, Status, Timeout, gate::Choice},
+    core::{GateStatus, Scope, Timeout, gate::Choice},
     wire::{ClearanceFor, OpenGate, RaiseHalt, Verdict},
 };
 use futures_util::future::join_all;
@@ -45,7 +45,7 @@ async fn a_node_that_stood_still_knows_that_it_knows_nothing() {
     let mut latest = Duration::ZERO;
     for id in &gates {
         let gate = other.client(ALICE).wait_gate(id, Duration::from_secs(10)).await.expect("it can be asked");
-        assert_eq!(gate.status, Status::TimedOut);
+        assert_eq!(gate.status, GateStatus::TimedOut);
         let (at, due) = (gate.decision.expect("a decision").decided_at, gate.deadline.moment().expect("a deadline"));
         assert!(at >= due, "too early");
         latest = latest.max(at.since(due));

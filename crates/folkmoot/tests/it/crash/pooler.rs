@@ -7,7 +7,7 @@ use std::{
 };
 
 use folkmoot_api::{
-    core::{Status, gate::Choice},
+    core::{GateStatus, gate::Choice},
     wire::{OpenGate, Verdict},
 };
 use futures_util::future::join_all;
@@ -105,7 +105,7 @@ async fn decisions_made_through_a_pooler_survive_a_crash_of_a_database_that_comm
         let server = Home::on(&cluster.database()).start().await;
         for id in approved {
             let gate = server.client(ALICE).gate(&id).await.expect("it was acknowledged");
-            assert_eq!(gate.status, Status::Approved, "{id} was acknowledged and is lost");
+            assert_eq!(gate.status, GateStatus::Approved, "{id} was acknowledged and is lost");
         }
     }
     println!("three crashes behind PgBouncer in {mode} mode");

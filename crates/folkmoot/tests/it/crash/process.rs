@@ -11,7 +11,7 @@ use std::{
 use folkmoot_api::{Client, wire::ServerFile};
 use tempfile::TempDir;
 
-use crate::server::{PATIENCE, TOKENS, folkmoot};
+use crate::server::{TEST_TIMEOUT, TOKENS, folkmoot};
 
 /// Where servers are started, one after the other.
 pub(super) struct Home {
@@ -67,7 +67,7 @@ impl Home {
                 return Process { child, client, log };
             }
             let ended = child.try_wait().expect("it is ours");
-            if ended.is_some() || begun.elapsed() > PATIENCE {
+            if ended.is_some() || begun.elapsed() > TEST_TIMEOUT {
                 let _ = child.kill();
                 let _ = child.wait();
                 panic!("the server does not start ({ended:?}): {}", std::fs::read_to_string(log).unwrap_or_default());
@@ -82,7 +82,7 @@ impl Home {
         let Spawned { mut child, log } = self.spawn(&[]);
         let begun = Instant::now();
         while child.try_wait().expect("it is ours").is_none() {
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > TEST_TIMEOUT {
                 let _ = child.kill();
                 let _ = child.wait();
                 panic!("it neither starts nor ends: {}", std::fs::read_to_string(log).unwrap_or_default());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use folkmoot_api::{
     client::Error,
-    core::{Status, gate::Choice},
+    core::{GateStatus, gate::Choice},
     wire::{Gate, OpenGate, Verdict},
 };
 
@@ -51,6 +51,6 @@ async fn a_commit_that_is_told_not_to_wait_for_its_standby_is_not_acknowledged()
         assert!(code.is_err_and(|code| doubt.contains(&code)), "{ends_the_wait}: {again:?}");
         cluster.set("synchronous_standby_names", "").await;
         let decided = eventually(async || approve().await.ok()).await;
-        assert_eq!(decided.status, Status::Approved);
+        assert_eq!(decided.status, GateStatus::Approved);
     }
 }

@@ -5,8 +5,8 @@
 use std::time::{Duration, Instant};
 
 use folkmoot_api::{
-    core::{Status, Timeout},
-    wire::{GateQuery, OpenGate},
+    core::{GateStatus, Timeout},
+    wire::{GateListParams, OpenGate},
 };
 use futures_util::future::join_all;
 
@@ -83,7 +83,7 @@ async fn nodes_whose_ways_to_the_database_clog_in_any_order_lose_and_double_noth
         assert!(begun.elapsed() < Duration::from_secs(600 + 60 * swizzles), "nothing is decided any more");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let pending = GateQuery { status: Some(Status::Pending), limit: Some(500), ..GateQuery::default() };
+    let pending = GateListParams { status: Some(GateStatus::Pending), limit: Some(500), ..GateListParams::default() };
     let alice = servers[0].client(ALICE);
     let asked = alice.gates(&pending);
     let there = asked.await.expect("a list").gates.into_iter().find(|gate| gate.title == "Are you there?");
@@ -114,7 +114,7 @@ async fn nodes_whose_ways_to_the_database_clog_in_any_order_lose_and_double_noth
     let mut latest = Duration::ZERO;
     for id in &ids {
         let gate = alice.wait_gate(id, Duration::from_secs(60)).await.expect("it can be asked");
-        assert_eq!(gate.status, Status::TimedOut, "{id}");
+        assert_eq!(gate.status, GateStatus::TimedOut, "{id}");
         let decided = gate.decision.as_ref().expect("a decision").decided_at;
         let due = gate.deadline.moment().expect("a deadline");
         assert!(decided >= due, "{id} was timed out too early");

@@ -310,17 +310,18 @@ impl Model {
         let free = gate.reviewers.iter().filter(|name| !barred.contains(&Some(**name))).count() as u32;
         breaks("invalid", !gate.reviewers.is_empty() && gate.quorum + gate.reject_quorum > free + 1);
 
-        let is_twin = |gate: &&mut Gate| gate.by == who && gate.asked.key == asked.key && gate.view.decision.is_none();
-        let twin = self.gates.values_mut().filter(|_| asked.key.is_some()).find(is_twin);
-        if let Some(twin) = twin {
+        let is_pending_duplicate =
+            |gate: &&mut Gate| gate.by == who && gate.asked.key == asked.key && gate.view.decision.is_none();
+        let pending_duplicate = self.gates.values_mut().filter(|_| asked.key.is_some()).find(is_pending_duplicate);
+        if let Some(pending_duplicate) = pending_duplicate {
             // Once its time is over, that is settled first; only a gate that still waits is asked
             // once.
-            let mut settled = twin.clone();
+            let mut settled = pending_duplicate.clone();
             settled.settle(now);
             let waits = settled.view.decision.is_none();
             breaks("dedupe_conflict", waits && !settled.same_as(&gate));
             if broken.is_empty() {
-                *twin = settled;
+                *pending_duplicate = settled;
             }
             if waits {
                 return done(broken, || ());

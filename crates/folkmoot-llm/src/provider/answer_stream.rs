@@ -8,29 +8,29 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Secret,
-    count::Count,
-    fault::{Fault, tame},
-    frames::{Frame, Frames, Framing},
+    call_timer::CallTimer,
+    count::TokenCount,
+    fault::{VendorFault, tame},
+    frames::{Frames, Framing, StreamFrame},
     http::{Http, unreadable},
-    patience::Patience,
 };
-use crate::{Answer, FailureKind, Finish, Hear, Request, Usage};
+use crate::{FailureKind, Finish, Hear, ModelAnswer, ModelRequest, TokenUsage};
 
 /// One vendor's way of telling an answer.
-pub(super) trait Dialect: Send {
+pub(super) trait VendorDialect: Send {
     const FRAMING: Framing;
 
     /// One message of a stream.
-    fn event(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault>;
+    fn event(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault>;
 
     /// The whole answer at once, from a server that does not stream.
-    fn whole(&mut self, message: &str, told: &mut Told<'_>) -> Result<(), Fault> {
+    fn whole(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
         self.event(message, told)
     }
 }
 
 /// What was told until now.
-pub(super) struct Told<'a> {
+pub(super) struct AnswerStream<'a> {
     hear: &'a mut dyn Hear,
     key: Option<&'a Secret>,
     /// Holds back what may be the beginning of the key.
@@ -41,9 +41,9 @@ pub(super) struct Told<'a> {
     /// Why it ended, once it has: the text is complete then, whatever becomes of the connection.
     pub(super) finish: Option<Finish>,
     /// What the vendor counted.
-    pub(super) input_tokens: Count,
-    pub(super) cached_tokens: Count,
-    pub(super) output_tokens: Count,
+    pub(super) input_tokens: TokenCount,
+    pub(super) cached_tokens: TokenCount,
+    pub(super) output_tokens: TokenCount,
     /// The model that says it answers.
     pub(super) version: Option<String>,
     /// Nothing comes after this.
@@ -51,8 +51,8 @@ pub(super) struct Told<'a> {
 }
 
 /// A question in a vendor's words.
-pub(super) struct Asked<'a> {
-    pub(super) request: &'a Request,
+pub(super) struct VendorRequest<'a> {
+    pub(super) request: &'a ModelRequest,
     pub(super) model: &'a str,
     pub(super) path: &'a str,
     pub(super) body: String,
@@ -69,21 +69,21 @@ const FAREWELL: Duration = Duration::from_millis(20);
 
 impl Http {
     /// Asks once and hears the answer out. `dress` adds the headers that the vendor wants.
-    pub(super) async fn tell<D: Dialect>(
+    pub(super) async fn tell<D: VendorDialect>(
         &self,
-        asked: Asked<'_>,
+        asked: VendorRequest<'_>,
         dialect: D,
         hear: &mut dyn Hear,
         dress: impl FnOnce(RequestBuilder) -> RequestBuilder,
-    ) -> Result<Answer, Fault> {
-        let patience = Patience::of(&self.endpoint);
+    ) -> Result<ModelAnswer, VendorFault> {
+        let patience = CallTimer::of(&self.endpoint);
         let post = dress(self.post(asked.path, asked.body.clone()));
-        let mut told = Told::new(hear, self.endpoint.key.as_ref(), self.endpoint.answer_bytes);
+        let mut told = AnswerStream::new(hear, self.endpoint.key.as_ref(), self.endpoint.answer_bytes);
         self.hear_out(post, dialect, &mut told, &patience).await?;
         let latency_ms = patience.elapsed_ms();
         told.must_be_an_answer()?;
         told.end();
-        Ok(Answer {
+        Ok(ModelAnswer {
             usage: told.usage(asked.request),
             finish: told.finish.expect("an answer has an end"),
             version: told.version.as_deref().map(|version| tame(version, told.key)),
@@ -97,13 +97,13 @@ impl Http {
         })
     }
 
-    async fn hear_out<D: Dialect>(
+    async fn hear_out<D: VendorDialect>(
         &self,
         post: RequestBuilder,
         mut dialect: D,
-        told: &mut Told<'_>,
-        patience: &Patience,
-    ) -> Result<(), Fault> {
+        told: &mut AnswerStream<'_>,
+        patience: &CallTimer,
+    ) -> Result<(), VendorFault> {
         let mut response = self.send(post, patience).await?;
         let bytes_max = told.bytes_max.saturating_mul(ESCAPED).saturating_add(ENVELOPE_BYTES);
         let mut frames = Frames::new(D::FRAMING, bytes_max);
@@ -128,24 +128,28 @@ impl Http {
     }
 }
 
-fn read<D: Dialect>(dialect: &mut D, told: &mut Told<'_>, frame: Frame<'_>) -> Result<(), Fault> {
+fn read<D: VendorDialect>(
+    dialect: &mut D,
+    told: &mut AnswerStream<'_>,
+    frame: StreamFrame<'_>,
+) -> Result<(), VendorFault> {
     match frame {
         _ if told.over => Ok(()),
-        Frame::Event(message) => dialect.event(message, told),
-        Frame::Whole(message) => dialect.whole(message, told),
+        StreamFrame::Event(message) => dialect.event(message, told),
+        StreamFrame::Whole(message) => dialect.whole(message, told),
     }
 }
 
 /// A message of the vendor's, which is always an object, as a `T`.
-pub(super) fn parse<T: DeserializeOwned>(message: &str) -> Result<T, Fault> {
+pub(super) fn parse<T: DeserializeOwned>(message: &str) -> Result<T, VendorFault> {
     // Serde would also take a list for a struct, its items for the fields in their order.
     if !message.trim_start().starts_with('{') {
-        return Err(Fault::malformed("the answer is not in the vendor's format: a message is no JSON object"));
+        return Err(VendorFault::malformed("the answer is not in the vendor's format: a message is no JSON object"));
     }
     serde_json::from_str(message).map_err(|error| unreadable(&error))
 }
 
-impl<'a> Told<'a> {
+impl<'a> AnswerStream<'a> {
     fn new(hear: &'a mut dyn Hear, key: Option<&'a Secret>, bytes_max: usize) -> Self {
         Self {
             hear,
@@ -155,28 +159,27 @@ impl<'a> Told<'a> {
             text: String::new(),
             refusal: String::new(),
             finish: None,
-            input_tokens: Count::Unsaid,
-            cached_tokens: Count::Unsaid,
-            output_tokens: Count::Unsaid,
+            input_tokens: TokenCount::Unsaid,
+            cached_tokens: TokenCount::Unsaid,
+            output_tokens: TokenCount::Unsaid,
             version: None,
             over: false,
         }
     }
 
     /// The next piece of the text.
-    pub(super) fn say(&mut self, piece: &str) -> Result<(), Fault> {
+    pub(super) fn say(&mut self, piece: &str) -> Result<(), VendorFault> {
         if piece.is_empty() {
             return Ok(());
         }
         if self.text.len() + piece.len() > self.bytes_max {
             let detail = format!("the answer is longer than {} bytes", self.bytes_max);
-            return Err(Fault::new(FailureKind::TooLarge, detail));
+            return Err(VendorFault::new(FailureKind::TooLarge, detail));
         }
         self.text.push_str(piece);
-        let heard = self
-            .watch
-            .hear(piece)
-            .map_err(|_| Fault::new(FailureKind::Withheld, "the answer repeats the key, so nobody is shown it"))?;
+        let heard = self.watch.hear(piece).map_err(|_| {
+            VendorFault::new(FailureKind::Withheld, "the answer repeats the key, so nobody is shown it")
+        })?;
         self.heard(&heard);
         Ok(())
     }
@@ -201,15 +204,15 @@ impl<'a> Told<'a> {
         }
     }
 
-    fn must_be_an_answer(&self) -> Result<(), Fault> {
+    fn must_be_an_answer(&self) -> Result<(), VendorFault> {
         if !self.refusal.is_empty() {
-            return Err(Fault::new(FailureKind::Withheld, format!("refuses to answer: {}", self.refusal)));
+            return Err(VendorFault::new(FailureKind::Withheld, format!("refuses to answer: {}", self.refusal)));
         }
         let Some(finish) = self.finish else {
-            return Err(Fault::new(FailureKind::Truncated, "the answer ended before its end"));
+            return Err(VendorFault::new(FailureKind::Truncated, "the answer ended before its end"));
         };
         if self.text.trim().is_empty() {
-            return Err(Fault::new(
+            return Err(VendorFault::new(
                 FailureKind::Empty,
                 match finish {
                     Finish::Stop => "answered without a word",
@@ -222,7 +225,7 @@ impl<'a> Told<'a> {
         Ok(())
     }
 
-    fn usage(&self, request: &Request) -> Usage {
+    fn usage(&self, request: &ModelRequest) -> TokenUsage {
         let (input, output) = (self.input_tokens.tokens(), self.output_tokens.tokens());
         // A count of nothing at all for an answer with words is none.
         let is_counted = input.zip(output).is_some_and(|counts| counts != (0, 0));
@@ -230,12 +233,12 @@ impl<'a> Told<'a> {
         let said = request.messages.iter().map(|message| message.text.len()).sum::<usize>();
         let asked = said + request.system.as_ref().map_or(0, String::len);
         let input_tokens = counted(input).unwrap_or_else(|| tokens(asked));
-        Usage {
+        TokenUsage {
             input_tokens,
             // Part of what was read, so no more than that.
             cached_tokens: self.cached_tokens.tokens().unwrap_or(0).min(input_tokens),
             output_tokens: counted(output).unwrap_or_else(|| tokens(self.text.len())),
-            estimated: !is_counted || self.cached_tokens == Count::Odd,
+            estimated: !is_counted || self.cached_tokens == TokenCount::Odd,
         }
     }
 }

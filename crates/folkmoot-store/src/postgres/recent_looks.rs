@@ -13,9 +13,9 @@ const LOOKS: usize = 256;
 /// a look has found a little later: until then they know what the look before it found, and are as
 /// old as that.
 #[derive(Debug)]
-pub(super) struct Heard(Mutex<VecDeque<(u64, Instant)>>);
+pub(super) struct RecentLooks(Mutex<VecDeque<(u64, Instant)>>);
 
-impl Heard {
+impl RecentLooks {
     pub(super) fn starting_at(end: u64, moment: Instant) -> Self {
         Self(Mutex::new(VecDeque::from([(end, moment)])))
     }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn whoever_has_not_taken_what_was_found_is_as_old_as_what_they_took() {
         let long_ago = Instant::now().checked_sub(LONG).expect("the machine has run for longer");
-        let heard = Heard::starting_at(7, long_ago);
+        let heard = RecentLooks::starting_at(7, long_ago);
         heard.all(8, Instant::now());
         assert!(heard.silence(7) >= LONG, "the look that found 8 says nothing of one who knows 7");
         assert!(heard.silence(8) < LONG);
@@ -65,14 +65,14 @@ mod tests {
     #[test]
     fn a_log_that_does_not_grow_is_known_as_of_the_last_look() {
         let long_ago = Instant::now().checked_sub(LONG).expect("the machine has run for longer");
-        let heard = Heard::starting_at(7, long_ago);
+        let heard = RecentLooks::starting_at(7, long_ago);
         heard.all(7, Instant::now());
         assert!(heard.silence(7) < LONG);
     }
 
     #[test]
     fn only_so_many_looks_are_remembered() {
-        let heard = Heard::starting_at(0, Instant::now());
+        let heard = RecentLooks::starting_at(0, Instant::now());
         (1..=LOOKS as u64).for_each(|end| heard.all(end, Instant::now()));
         assert_eq!(heard.silence(0), Duration::MAX);
         assert!(heard.silence(1) < LONG);

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{record::Level, verdict::Verdict};
+use super::{record::LogLevel, verdict::DebateVerdict};
 use crate::{
     Name,
     agent::{AgentRole, DebatePhase, Share},
@@ -26,7 +26,7 @@ vocabulary! {
 /// An event of a debate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Told {
+pub enum DebateEvent {
     /// It began.
     Started {
         /// What it is about.
@@ -204,89 +204,91 @@ pub enum Told {
     /// It is over.
     Completed {
         /// What came of it, without the texts.
-        verdict: Box<Verdict>,
+        verdict: Box<DebateVerdict>,
     },
 }
 
-impl Told {
+impl DebateEvent {
     /// The event's type.
     pub const fn kind(&self) -> &'static str {
         match self {
-            Told::Started { .. } => "debate.started",
-            Told::ConfigChanged { .. } => "debate.config_changed",
-            Told::LessonsShown { .. } => "debate.lessons_shown",
-            Told::RoundStarted { .. } => "debate.round_started",
-            Told::RoundCompleted { .. } => "debate.round_completed",
-            Told::PhaseStarted { .. } => "debate.phase_started",
-            Told::PhaseCompleted { .. } => "debate.phase_completed",
-            Told::Turn { .. } => "debate.turn",
-            Told::Tested { .. } => "debate.tested",
-            Told::Reflected { .. } => "debate.reflected",
-            Told::Version { .. } => "debate.version",
-            Told::Vote { .. } => "debate.vote",
-            Told::Rebalanced { .. } => "debate.rebalanced",
-            Told::Hook { .. } => "debate.hook",
-            Told::Error { .. } => "debate.error",
-            Told::Completed { .. } => "debate.completed",
+            DebateEvent::Started { .. } => "debate.started",
+            DebateEvent::ConfigChanged { .. } => "debate.config_changed",
+            DebateEvent::LessonsShown { .. } => "debate.lessons_shown",
+            DebateEvent::RoundStarted { .. } => "debate.round_started",
+            DebateEvent::RoundCompleted { .. } => "debate.round_completed",
+            DebateEvent::PhaseStarted { .. } => "debate.phase_started",
+            DebateEvent::PhaseCompleted { .. } => "debate.phase_completed",
+            DebateEvent::Turn { .. } => "debate.turn",
+            DebateEvent::Tested { .. } => "debate.tested",
+            DebateEvent::Reflected { .. } => "debate.reflected",
+            DebateEvent::Version { .. } => "debate.version",
+            DebateEvent::Vote { .. } => "debate.vote",
+            DebateEvent::Rebalanced { .. } => "debate.rebalanced",
+            DebateEvent::Hook { .. } => "debate.hook",
+            DebateEvent::Error { .. } => "debate.error",
+            DebateEvent::Completed { .. } => "debate.completed",
         }
     }
 
     /// How grave it is, in a debate's log.
-    pub fn level(&self) -> Level {
+    pub fn level(&self) -> LogLevel {
         match self {
-            Told::Error { .. } | Told::Rebalanced { .. } => Level::Warn,
-            Told::Turn { state, .. } if *state != TurnState::Answered => Level::Warn,
-            Told::Vote { refused: Some(_), .. } => Level::Warn,
-            Told::Completed { verdict } if verdict.winner.is_none() => Level::Warn,
-            Told::Started { .. }
-            | Told::ConfigChanged { .. }
-            | Told::LessonsShown { .. }
-            | Told::RoundStarted { .. }
-            | Told::RoundCompleted { .. }
-            | Told::PhaseStarted { .. }
-            | Told::PhaseCompleted { .. }
-            | Told::Turn { .. }
-            | Told::Tested { .. }
-            | Told::Reflected { .. }
-            | Told::Version { .. }
-            | Told::Vote { .. }
-            | Told::Hook { .. }
-            | Told::Completed { .. } => Level::Info,
+            DebateEvent::Error { .. } | DebateEvent::Rebalanced { .. } => LogLevel::Warn,
+            DebateEvent::Turn { state, .. } if *state != TurnState::Answered => LogLevel::Warn,
+            DebateEvent::Vote { refused: Some(_), .. } => LogLevel::Warn,
+            DebateEvent::Completed { verdict } if verdict.winner.is_none() => LogLevel::Warn,
+            DebateEvent::Started { .. }
+            | DebateEvent::ConfigChanged { .. }
+            | DebateEvent::LessonsShown { .. }
+            | DebateEvent::RoundStarted { .. }
+            | DebateEvent::RoundCompleted { .. }
+            | DebateEvent::PhaseStarted { .. }
+            | DebateEvent::PhaseCompleted { .. }
+            | DebateEvent::Turn { .. }
+            | DebateEvent::Tested { .. }
+            | DebateEvent::Reflected { .. }
+            | DebateEvent::Version { .. }
+            | DebateEvent::Vote { .. }
+            | DebateEvent::Hook { .. }
+            | DebateEvent::Completed { .. } => LogLevel::Info,
         }
     }
 
     /// What happened, in a line.
     pub fn summary(&self) -> String {
         match self {
-            Told::Started { agents, phases, .. } => {
+            DebateEvent::Started { agents, phases, .. } => {
                 format!("the debate began, with {} agents and {} phases", agents.len(), phases.len())
             }
-            Told::ConfigChanged { field, value, reason } => format!("{field} is {value} now: {reason}"),
-            Told::LessonsShown { lessons } => format!("{} lessons of earlier debates are shown", lessons.len()),
-            Told::RoundStarted { round } => format!("round {round} began"),
-            Told::RoundCompleted { round, decided, .. } => {
+            DebateEvent::ConfigChanged { field, value, reason } => format!("{field} is {value} now: {reason}"),
+            DebateEvent::LessonsShown { lessons } => format!("{} lessons of earlier debates are shown", lessons.len()),
+            DebateEvent::RoundStarted { round } => format!("round {round} began"),
+            DebateEvent::RoundCompleted { round, decided, .. } => {
                 format!("round {round} is over, and {} was decided", if *decided { "something" } else { "nothing" })
             }
-            Told::PhaseStarted { phase, round, leader, .. } => {
+            DebateEvent::PhaseStarted { phase, round, leader, .. } => {
                 format!("{phase} of round {round} began, led by {leader}")
             }
-            Told::PhaseCompleted { phase, round, answered, asked, note, .. } => {
+            DebateEvent::PhaseCompleted { phase, round, answered, asked, note, .. } => {
                 format!("{phase} of round {round} is over, {answered} of {asked} answered: {note}")
             }
-            Told::Turn { agent, part, state, why, .. } if why.is_empty() => format!("{agent}, {part}: {state}"),
-            Told::Turn { agent, part, state, why, .. } => format!("{agent}, {part}: {state}: {why}"),
-            Told::Tested { author, passed, of, .. } => format!("{author}'s code passes {passed} of {of} tests"),
-            Told::Reflected { agent, .. } => format!("{agent} thought about why its code failed"),
-            Told::Version { version, author, .. } => format!("version {version} of the code, by {author}"),
-            Told::Vote { voter, refused: Some(why), .. } => format!("{voter}'s vote does not count: {why}"),
-            Told::Vote { voter, ranking, .. } => {
+            DebateEvent::Turn { agent, part, state, why, .. } if why.is_empty() => format!("{agent}, {part}: {state}"),
+            DebateEvent::Turn { agent, part, state, why, .. } => format!("{agent}, {part}: {state}: {why}"),
+            DebateEvent::Tested { author, passed, of, .. } => format!("{author}'s code passes {passed} of {of} tests"),
+            DebateEvent::Reflected { agent, .. } => format!("{agent} thought about why its code failed"),
+            DebateEvent::Version { version, author, .. } => format!("version {version} of the code, by {author}"),
+            DebateEvent::Vote { voter, refused: Some(why), .. } => format!("{voter}'s vote does not count: {why}"),
+            DebateEvent::Vote { voter, ranking, .. } => {
                 let first = ranking.first().map_or("nobody", |first| first.as_str());
                 format!("{voter} votes for {first}")
             }
-            Told::Rebalanced { agent, reason } => format!("it goes on without {agent}: {reason}"),
-            Told::Hook { hook, passed, of, .. } => format!("{hook}: {passed} of {of} of the project's commands passed"),
-            Told::Error { message, .. } => message.clone(),
-            Told::Completed { verdict } => match &verdict.winner {
+            DebateEvent::Rebalanced { agent, reason } => format!("it goes on without {agent}: {reason}"),
+            DebateEvent::Hook { hook, passed, of, .. } => {
+                format!("{hook}: {passed} of {of} of the project's commands passed")
+            }
+            DebateEvent::Error { message, .. } => message.clone(),
+            DebateEvent::Completed { verdict } => match &verdict.winner {
                 Some(winner) => format!("the debate is over: {winner}'s answer wins"),
                 None => format!("the debate is over without a decision: {}", verdict.reason),
             },

@@ -4,25 +4,25 @@ use std::{future::Future, time::Duration};
 
 use tokio::time::{Instant, timeout};
 
-use super::{Endpoint, fault::Fault};
+use super::{Endpoint, fault::VendorFault};
 use crate::FailureKind;
 
 /// What is left of a call's time.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct CallTimer {
     began: Instant,
     whole: Duration,
     silence: Duration,
 }
 
-impl Patience {
+impl CallTimer {
     /// Begins now.
     pub(super) fn of(endpoint: &Endpoint) -> Self {
         Self { began: Instant::now(), whole: endpoint.timeout, silence: endpoint.silence }
     }
 
     /// Waits for the next thing that the vendor does.
-    pub(super) async fn wait<T>(&self, next: impl Future<Output = T>) -> Result<T, Fault> {
+    pub(super) async fn wait<T>(&self, next: impl Future<Output = T>) -> Result<T, VendorFault> {
         let left = self.whole.saturating_sub(self.began.elapsed());
         let is_silence = self.silence < left;
         timeout(left.min(self.silence), next).await.map_err(|_| {
@@ -31,7 +31,7 @@ impl Patience {
             } else {
                 format!("not finished after {:?}: the longest that an answer may take", self.whole)
             };
-            Fault::new(FailureKind::TimedOut, detail)
+            VendorFault::new(FailureKind::TimedOut, detail)
         })
     }
 

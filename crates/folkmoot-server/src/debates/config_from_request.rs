@@ -8,9 +8,9 @@ use folkmoot_core::{
     Agent, Principal, Refusal, Role, Run,
     agent::{Domain, ModelName, Team},
     debate::{self, Style, Topology, record, topology::Traits},
-    gate::Wanted,
+    gate::GatePreferences,
     principal,
-    run::{Limits, RunKind, Starting},
+    run::{RunKind, RunLimits, Starting},
     text,
     vocabulary::UnknownWord,
 };
@@ -18,7 +18,7 @@ use folkmoot_engine::{Caller, Error};
 use folkmoot_store::RunQuery;
 use folkmoot_workflows::{
     debate::{DebateConfig, Gates, OnRejected, Preset, TOPIC_BYTES_MAX},
-    llm::settings::Spending,
+    llm::settings::BudgetSettings,
     plan::Planning,
     tools::Repository,
 };
@@ -73,17 +73,17 @@ pub(super) fn everything() -> Principal {
     Principal::new("debates".parse().expect("a word is a name"), Role::Viewer)
 }
 
-fn limits(timeout_ms: Option<u64>) -> Result<Limits, Refusal> {
-    let usual = Limits::default();
+fn limits(timeout_ms: Option<u64>) -> Result<RunLimits, Refusal> {
+    let usual = RunLimits::default();
     match timeout_ms {
         None => Ok(usual),
         Some(0) => Err(Refusal::invalid("timeout_ms", "is 0: a debate that may not be worked on is none")),
-        Some(active_ms_max) => Ok(Limits { active_ms_max, ..usual }),
+        Some(active_ms_max) => Ok(RunLimits { active_ms_max, ..usual }),
     }
 }
 
 /// Refuses gates that this principal may not have, or on which nobody whom they name could decide.
-pub(crate) async fn must_have_gates(app: &App, by: &Principal, wanted: &Wanted) -> Result<(), Error> {
+pub(crate) async fn must_have_gates(app: &App, by: &Principal, wanted: &GatePreferences) -> Result<(), Error> {
     app.policy.must_allow(wanted, by)?;
     if let Some(reviewers) = &wanted.reviewers {
         principal::must_decide(reviewers, &app.engine.principals().await?)?;
@@ -96,7 +96,7 @@ pub(crate) async fn must_have_gates(app: &App, by: &Principal, wanted: &Wanted) 
 pub(crate) async fn must_be_startable(app: &App, by: &Principal, debating: &DebateConfig) -> Result<(), Error> {
     debating.check()?;
     let gates = &debating.gates;
-    let wanted = Wanted {
+    let wanted = GatePreferences {
         timeout: gates.timeout,
         on_timeout: gates.on_timeout,
         reviewers: gates.reviewers.clone(),
@@ -203,7 +203,7 @@ fn debating(wanted: wire::StartDebate) -> Result<DebateConfig, Refusal> {
     debating.provider = wanted.provider;
     debating.max_tokens = wanted.max_tokens;
     if let Some(wire::PlanBudget { tokens, usd }) = wanted.budget {
-        let budget = Spending { tokens, usd }.budget().map_err(|problem| Refusal::invalid("budget", problem))?;
+        let budget = BudgetSettings { tokens, usd }.budget().map_err(|problem| Refusal::invalid("budget", problem))?;
         debating.budget = Some(budget);
     }
     debating.repository = wanted.repository;

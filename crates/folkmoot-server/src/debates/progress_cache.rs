@@ -7,7 +7,7 @@ use std::{
 
 use folkmoot_core::{
     Principal, RunId,
-    debate::{Progress, Told},
+    debate::{DebateEvent, DebateProgress},
 };
 use folkmoot_engine::{Engine, Error};
 
@@ -18,25 +18,30 @@ use super::EVENTS;
 const DEBATES_MAX: usize = 4_096;
 
 #[derive(Debug, Default)]
-pub(crate) struct Seen(Mutex<Kept>);
+pub(crate) struct ProgressCache(Mutex<ProgressCacheState>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct ProgressCacheState {
     /// Of the log that it was read from.
     epoch: u64,
-    debates: HashMap<RunId, (u64, Progress)>,
+    debates: HashMap<RunId, (u64, DebateProgress)>,
 }
 
-impl Seen {
+impl ProgressCache {
     /// How far a debate is that `principal` may know of.
-    pub(crate) async fn progress(&self, engine: &Engine, principal: &Principal, id: &RunId) -> Result<Progress, Error> {
+    pub(crate) async fn progress(
+        &self,
+        engine: &Engine,
+        principal: &Principal,
+        id: &RunId,
+    ) -> Result<DebateProgress, Error> {
         let epoch = *engine.log_epoch().borrow();
         let known = self.of(epoch).debates.get(id).cloned();
         let (mut position, mut progress) = known.unwrap_or_default();
         let before = position;
         loop {
             let events = engine.events_of_run(principal, id, position, EVENTS).await?;
-            let told = events.iter().filter_map(|event| Told::read(&event.fact.kind, &event.fact.payload));
+            let told = events.iter().filter_map(|event| DebateEvent::read(&event.fact.kind, &event.fact.payload));
             told.for_each(|told| progress.apply(&told));
             position = events.last().map_or(position, |event| event.position);
             if events.len() < EVENTS as usize {
@@ -50,15 +55,15 @@ impl Seen {
     }
 
     /// What is remembered of this log; nothing of one before it.
-    fn of(&self, epoch: u64) -> MutexGuard<'_, Kept> {
+    fn of(&self, epoch: u64) -> MutexGuard<'_, ProgressCacheState> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.epoch < epoch {
-            *kept = Kept { epoch, debates: HashMap::new() };
+            *kept = ProgressCacheState { epoch, debates: HashMap::new() };
         }
         kept
     }
 
-    fn keep(&self, epoch: u64, id: &RunId, position: u64, progress: &Progress) {
+    fn keep(&self, epoch: u64, id: &RunId, position: u64, progress: &DebateProgress) {
         let mut kept = self.of(epoch);
         if kept.epoch > epoch {
             return;
