@@ -59,6 +59,11 @@ impl Severity {
 const SAME: Share = Share::of(80);
 
 impl Finding {
+    /// Whether there is a letter or a digit in it: what says nothing was not found.
+    fn says_something(&self) -> bool {
+        self.title.chars().chain(self.detail.chars()).any(char::is_alphanumeric)
+    }
+
     /// Whether two findings are one. Where both have a test, by their tests; else by category and
     /// the words of their titles, of which at least four of five are in both.
     pub fn is_the_same(&self, other: &Finding) -> bool {
@@ -123,7 +128,7 @@ impl Attack {
                 continue;
             };
             attack.read += 1;
-            for finding in findings {
+            for finding in findings.into_iter().filter(Finding::says_something) {
                 let before = known.iter().chain(&attack.new).any(|other| other.is_the_same(&finding));
                 if before { attack.repeated.push(finding) } else { attack.new.push(finding) }
             }

@@ -11,14 +11,14 @@ use folkmoot_core::{
     },
 };
 use folkmoot_engine::{Ctx, Failure};
-use folkmoot_tools::testing::TestCase;
+use folkmoot_tools::testing::{FailureCause, TestCase};
 use serde_json::{Value, json};
 
 use super::{
     super::{
         evidence, forms,
         room::{At, Room, Spoken, TurnRequest},
-        state::{Candidate, DebateState},
+        state::{Candidate, DebateState, Point},
         tell,
     },
     PhaseReport, candidate, no_rule,
@@ -44,7 +44,7 @@ impl Room {
         let Some(red) = red(state) else { return Ok(PhaseReport::said("nobody is there to attack".to_owned())) };
         let blue = blue(state);
         self.begin(ctx, at, &[vec![red], blue.into_iter().collect()], state).await?;
-        let (mut found, mut mended, mut messages) = (0, 0, 0);
+        let (mut found, mut mended, mut messages, mut unmended) = (0, 0, 0, Vec::new());
         let mut why = "there were enough rounds";
         for round in 1..=self.debating.adversarial_rounds {
             let Some(target) = state.leading().cloned() else { break };
@@ -72,9 +72,17 @@ impl Room {
                     let (defended, hops) = self.defend(ctx, at, round, &target, &landed, state).await?;
                     messages += hops;
                     mended += defended;
+                    if defended == 0 {
+                        // Voters are told what stands against an answer.
+                        unmended.extend(landed.iter().map(|Landed { finding, .. }| Point {
+                            author: target.author.clone(),
+                            text: format!("attack ({}) that nobody mended: {}", finding.severity, finding.title),
+                        }));
+                    }
                 }
             }
         }
+        state.points.extend(unmended);
         if mended < found {
             // What nobody mended counts against whoever it broke.
             self.cross_test(ctx, at, "attacked", state).await?;
@@ -140,7 +148,7 @@ impl Room {
                     let run = self.test(ctx, &key, target, &red, std::slice::from_ref(test)).await?;
                     // What was not executed has shown nothing, neither for nor against it.
                     let Some(run) = run else { continue };
-                    let held = run.passed() < run.tested.len();
+                    let held = run.tested.iter().any(|tested| tested.failed.is_some_and(shows_something));
                     let (passed, of) = (u32::from(!held), 1);
                     let failed = if held { vec![test.name.clone()] } else { Vec::new() };
                     let told =
@@ -191,6 +199,9 @@ impl Room {
         let spoken = self.speak_or_next(ctx, &format!("defence/{round}"), blue, asking, state).await?;
         let hops = spoken.as_ref().map_or(0, |spoken| state.hops(&spoken.agent, [target]));
         let Some(mended) = spoken.as_ref().and_then(candidate) else { return Ok((0, hops)) };
+        if is_unchanged(target, &mended) {
+            return Ok((0, hops));
+        }
         let tests: Vec<TestCase> = landed.iter().filter_map(|landed| landed.test.clone()).collect();
         let counts = match tests.is_empty() {
             true => u32::try_from(landed.len()).unwrap_or(u32::MAX),
@@ -211,6 +222,29 @@ impl Room {
         }
         let taken = self.take(ctx, at, &format!("defence/{round}/cross"), target, mended, state).await?;
         Ok((if taken { counts } else { 0 }, hops))
+    }
+}
+
+/// Whether the failure of a test says something about the code: not one of a test that cannot be
+/// read, asks for what is not there, or ends by itself before its end.
+fn shows_something(cause: FailureCause) -> bool {
+    match cause {
+        FailureCause::Assertion
+        | FailureCause::Exception
+        | FailureCause::TimedOut
+        | FailureCause::Exhausted
+        | FailureCause::Crashed => true,
+        FailureCause::Syntax | FailureCause::MissingName | FailureCause::Unfinished => false,
+    }
+}
+
+/// Whether a defence left the answer as it was, but for what nobody sees.
+fn is_unchanged(before: &Candidate, after: &Candidate) -> bool {
+    let seen = |text: &str| text.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect::<String>();
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    match (&before.code, &after.code) {
+        (Some(before), Some(after)) => seen(before) == seen(after),
+        _ => letters(&before.text) == letters(&after.text),
     }
 }
 

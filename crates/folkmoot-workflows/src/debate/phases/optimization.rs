@@ -136,7 +136,10 @@ impl Room {
         new: Candidate,
         state: &mut DebateState,
     ) -> Result<bool, Failure> {
-        let author = new.author.clone();
+        // Words cannot be tried: what was made of the best answer takes its place, so that whoever
+        // comes next goes on from there, and voters see it.
+        let author = if self.debating.language.is_none() { best.author.clone() } else { new.author.clone() };
+        let new = Candidate { author: author.clone(), ..new };
         let before = state.candidates.insert(author.clone(), new);
         let known = state.cross.clone();
         self.cross_test(ctx, at, key, state).await?;

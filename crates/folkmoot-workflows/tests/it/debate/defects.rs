@@ -443,6 +443,75 @@ fn attacks_end_when_nothing_new_is_found_and_a_defence_counts_if_the_attack_fail
     assert_eq!(note(&withstood.play()), "1 adversarial: 0 attacks held, 0 were mended; no new attack held");
 }
 
+fn finding(title: &str, test: Option<&str>) -> Says {
+    let test = test.map(|code| json!({ "name": "shown", "code": code }));
+    let finding = json!({ "title": title, "severity": "high", "description": title, "test": test });
+    Says::Words(json!({ "findings": [finding] }).to_string())
+}
+
+fn adversarial_note(played: &Played) -> String {
+    let notes = played.notes();
+    notes.iter().find(|note| note.contains("adversarial")).cloned().unwrap_or_else(|| panic!("{notes:?}"))
+}
+
+#[test]
+fn a_test_that_cannot_show_anything_is_no_attack() {
+    let broken =
+        ["this is not python (", "undefined_name()", "from solution import nothing_like_it", "import sys; sys.exit(0)"];
+    for test in broken {
+        let played = in_code(&[Proposal, Adversarial, Convergence]).says(move |cue| match cue.part.as_str() {
+            "attack" => Some(finding("It breaks", Some(test))),
+            _ => doubles(cue, RIGHT, &[]),
+        });
+        assert!(adversarial_note(&played.play()).contains(" 0 attacks held, 0 were mended"), "{test}");
+    }
+}
+
+#[test]
+fn an_attack_without_words_and_a_defence_that_changes_nothing_count_for_nothing() {
+    let phases = [Proposal, Adversarial, Convergence];
+    for blank in [" ", ".", "\u{200b}"] {
+        let played = Stage::new(&of(&phases, 3)).says(move |cue| match cue.part.as_str() {
+            "attack" => Some(finding(blank, None)),
+            _ => unsigned(cue),
+        });
+        assert!(adversarial_note(&played.play()).contains(" 0 attacks held, 0 were mended"), "{blank:?}");
+    }
+    for unseen in ["", " ", "\u{200b}"] {
+        let played = Stage::new(&of(&phases, 3)).says(move |cue| match cue.part.as_str() {
+            "attack" => Some(finding(&format!("Weakness {}", cue.attempt), None)),
+            "proposal" | "defence" => Some(position(&format!("The same words{unseen}"), "yes", 0.8)),
+            _ => unsigned(cue),
+        });
+        let played = played.play();
+        let note = adversarial_note(&played);
+        assert!(note.contains(" attacks held, 0 were mended") && !note.contains(" 0 attacks"), "{note}");
+        let ballots = played.prompts("ballot").into_iter().chain(played.prompts("endorse"));
+        let told = ballots.filter(|(_, prompt)| prompt.contains("Weakness 0")).count();
+        assert!(told > 0, "voters read what nobody mended");
+    }
+}
+
+#[test]
+fn in_a_debate_in_words_each_attack_meets_what_the_last_defence_made_and_so_do_voters() {
+    let config = DebateConfig { adversarial_rounds: 3, ..of(&[Proposal, Optimization, Adversarial, Convergence], 3) };
+    let played = Stage::new(&config).says(|cue| match cue.part.as_str() {
+        "attack" => {
+            Some(finding(&format!("Weakness number {}", ["one", "two", "three"][cue.attempt as usize % 3]), None))
+        }
+        "optimization" => Some(position("Optimised words", "yes", 0.8)),
+        "defence" => Some(position(&format!("Mended words {}", cue.attempt), "yes", 0.8)),
+        _ => unsigned(cue),
+    });
+    let played = played.play();
+    let attacks = played.prompts("attack");
+    assert!(attacks[0].1.contains("Optimised words"), "{}", attacks[0].1);
+    assert!(attacks[1].1.contains("Mended words 0") && attacks[2].1.contains("Mended words 1"));
+    let votes = played.prompts("ballot").into_iter().chain(played.prompts("endorse")).collect::<Vec<_>>();
+    assert!(votes.iter().any(|(_, prompt)| prompt.contains("Mended words 2")), "{votes:?}");
+    assert!(!votes.iter().any(|(_, prompt)| prompt.contains("Optimised words")));
+}
+
 #[test]
 fn words_of_a_message_reach_whom_they_are_for_over_every_hop() {
     let messages = |topology| {
