@@ -13,7 +13,7 @@ mod webhooks;
 use crate::{
     Action, Actor, Artifact, Command, Commit, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
     Presence, Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
-    erase::{self, ContentStatus, Erased, Retired},
+    erase::{self, ContentStatus, Erased, RetiredContent},
     event,
     gate::{self, GateEvent, GateState, Opening, Verdict},
     presence::PresenceClaim,
@@ -367,7 +367,7 @@ impl Case<'_> {
         }
         let row =
             |kept: &ContentStatus| Row::Erased { digest: kept.digest, erasures: kept.erasures, barred: kept.barred };
-        let payload = json(&Retired { digests: digests.clone(), decided_before });
+        let payload = json(&RetiredContent { digests: digests.clone(), decided_before });
         let stream = format!("retention:{}", self.command.id);
         Commit {
             rows: old.into_iter().map(row).collect(),

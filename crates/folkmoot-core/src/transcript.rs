@@ -51,7 +51,7 @@ use serde_json::Value;
 use crate::{
     Action, Actor, Capability, Deadline, Delivery, Digest, Gate, GateId, Halt, Hold, Name, Outcome, Principal,
     Question, QuestionId, Refusal, Role, Run, RunId, SessionId, Subject, Timeout, Timestamp, Webhook,
-    delivery::{self, Abandonment, Again, DeliveryResult, Settling, Subscription},
+    delivery::{self, Abandonment, DeliveryResult, RetryAdvice, Settling, Subscription},
     gate::{Amendment, ArtifactRef, Choice, Extension, GateKind, GatePolicy, GateState, Opening, Risk, Verdict},
     halt::Raising,
     journal::{Entry, EntryKey, EntryKind, EntryState, Fence, NewEntry, Recording, StepError, Waits, Write},
@@ -327,9 +327,9 @@ impl Stage {
             "settles" => {
                 let Delivery { id, epoch, .. } = self.delivery(words).clone();
                 let again = match words.text("again").as_deref() {
-                    Some("never") => Again::Never,
-                    Some(after) => Again::After(span(after)),
-                    None => Again::Later,
+                    Some("never") => RetryAdvice::Never,
+                    Some(after) => RetryAdvice::After(span(after)),
+                    None => RetryAdvice::Later,
                 };
                 let failed = words.quoted.take().map(|reason| DeliveryResult::Failed { reason, again });
                 let result = failed.unwrap_or(DeliveryResult::Told);

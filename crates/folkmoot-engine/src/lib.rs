@@ -53,13 +53,13 @@ use tokio_util::sync::CancellationToken;
 
 pub use agent_limit::AgentLimit;
 pub use audit::{VerificationReport, verify};
-pub use check::Passed;
-pub use clearance::{Cleared, HaltOverview, Release, Uncleared};
-pub use commands::{ArtifactInput, Erasure, Minted, OpenRequest, Opened, RecordedEntry};
-pub use courier::{Courier, CourierFailure, Letter};
+pub use check::PhasePassage;
+pub use clearance::{ClearanceGranted, ClearanceRefused, HaltOverview, Release};
+pub use commands::{ArtifactInput, Erasure, Minted, OpenRequest, OpenedGate, RecordedEntry};
+pub use courier::{Courier, CourierFailure, CourierMessage};
 pub use credentials::Credential;
 pub use ctx::{Ctx, GateOutcome, GateSpec, OnUncertain, QuestionOutcome, QuestionSpec, Retry, Step};
-pub use feed::Lag;
+pub use feed::FeedLag;
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
 pub use folkmoot_store::{
     Cursor, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, JournalQuery, LessonQuery, LessonView,
@@ -67,12 +67,12 @@ pub use folkmoot_store::{
 };
 pub use host::{Host, HostTask, TokioHost};
 pub use retention::Retention;
-pub use runs::{Awaited, WaitDetails};
+pub use runs::{RunWaitOutcome, WaitDetails};
 pub use wait::Waiter;
-pub use worker::{ReplayReport, Replayed, WorkerSettings};
+pub use worker::{ReplayOutcome, ReplayReport, WorkerSettings};
 pub use workflow::{Failure, Hindrance, Workflows};
 
-/// What an engine is told when it starts.
+/// What an engine is configured with.
 #[derive(Clone, Debug, Default)]
 pub struct EngineSettings {
     /// What holds for gates.

@@ -34,7 +34,7 @@ impl Notify {
 }
 
 folkmoot_core::vocabulary! {
-    /// How a channel tells people.
+    /// The medium of a channel.
     pub enum ChannelKind {
         /// A POST to a program of one's own, signed.
         Webhook = "webhook",
@@ -99,7 +99,7 @@ pub struct ChannelSettings {
     password: Option<SecretInSettings>,
 }
 
-/// Something was written.
+/// Stands for a secret in the configuration, which is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SecretInSettings;
 

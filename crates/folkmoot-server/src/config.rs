@@ -85,7 +85,7 @@ pub struct Config {
     pub bootstrap_tokens: Vec<BootstrapToken>,
 }
 
-/// How much anybody may ask for.
+/// The limits for requests and connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerLimits {
@@ -196,7 +196,7 @@ struct File {
     gates: GatePolicy,
     questions: BTreeMap<QuestionType, QuestionTypeEntry>,
     limits: ServerLimits,
-    server: Doors,
+    server: ListenSettings,
     provider: Option<String>,
     providers: BTreeMap<String, settings::ProviderSettings>,
     models: BTreeMap<String, Price>,
@@ -290,7 +290,7 @@ impl From<RetentionSettings> for Retention {
 /// `[server]`
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Doors {
+struct ListenSettings {
     origins: Vec<String>,
     hosts: Vec<String>,
 }

@@ -19,7 +19,7 @@ use folkmoot_core::{
 use folkmoot_engine::{Engine, Error, GateQuery, QuestionQuery};
 use folkmoot_store::{DebateView, TurnView, VersionView};
 use folkmoot_workflows::{
-    debate::{DebateConfig, Debated, UndecidedAnswer, decimals},
+    debate::{DebateConfig, DebateOutcome, UndecidedAnswer, decimals},
     llm::budget::Spent,
 };
 use serde_json::Value;
@@ -161,7 +161,7 @@ pub(crate) async fn debating(engine: &Engine, run: &Run) -> Result<Option<Debate
 }
 
 /// What a debate gave.
-pub(crate) async fn debated(engine: &Engine, run: &Run) -> Result<Option<Debated>, Error> {
+pub(crate) async fn debated(engine: &Engine, run: &Run) -> Result<Option<DebateOutcome>, Error> {
     let Some(output) = engine.output(run).await? else { return Ok(None) };
     serde_json::from_str(&output).map(Some).map_err(|error| Error::Unreadable(format!("a debate's output: {error}")))
 }

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{app::App, auth::Authenticated, error::ApiError, observe};
 
-/// A JSON body from somebody who may be recognised when they ask again. No body is an empty object.
+/// A JSON body with its caller and idempotency key. No body is an empty object.
 #[derive(Debug)]
 pub(crate) struct AuthenticatedCall<T> {
     pub(crate) caller: Caller,

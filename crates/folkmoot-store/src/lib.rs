@@ -239,7 +239,7 @@ pub trait Store: Send + Sync {
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// What a command came to, and where the log was then.
+/// The outcome of a command, and the end of the log after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteResult {
     /// For the caller.

@@ -36,7 +36,7 @@ vocabulary! {
 /// How long a server that is only looked at may take.
 const MCP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One thing, and how it is.
+/// One thing that was examined, and its condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DoctorFinding {
     /// What it is about.

@@ -22,7 +22,7 @@ use crate::call::OUTAGE_WAIT_MAX;
 #[cfg(test)]
 mod tests;
 
-/// What the configuration says about it.
+/// The configuration of models, prompts, MCP servers and the jail.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EquipmentSettings {
     /// Who can be asked, and what that costs.

@@ -23,7 +23,7 @@ use folkmoot_store::{AnyStore, Sqlite, SystemClock};
 use folkmoot_tools::jail::Helper;
 use folkmoot_workflows::{
     Equipment, Voice, Voices,
-    debate::{Debated, Debater, Preset, RealEffects},
+    debate::{DebateOutcome, Debater, Preset, RealEffects},
     equipment,
 };
 use futures_util::future::{BoxFuture, try_join_all};
@@ -150,11 +150,11 @@ async fn start(engine: &Engine, word: &str) -> Result<RunId> {
 }
 
 /// Waits for its end, and looks whether it speaks of its own topic and of no other.
-async fn finish(engine: &Engine, run: RunId, word: &str) -> Result<Debated> {
+async fn finish(engine: &Engine, run: RunId, word: &str) -> Result<DebateOutcome> {
     let ended = engine.wait_for_end(&bot()?, &run, BENCH_TIMEOUT).await?;
     ensure!(ended.status() == run::RunStatus::Completed, "debate {run} is {}", ended.status());
     let output = engine.output(&ended).await?.unwrap_or_default();
-    let debated: Debated = serde_json::from_str(&output)?;
+    let debated: DebateOutcome = serde_json::from_str(&output)?;
     // A tie is an end like any other.
     if debated.verdict.winner.is_none() {
         ensure!(debated.verdict.no_decision.is_some(), "debate {run} neither decided nor says why not");

@@ -74,7 +74,7 @@ pub struct TestFailure {
 }
 
 vocabulary! {
-    /// What said that an attempt failed.
+    /// Who or what reported that an attempt failed.
     pub enum FailureSource {
         /// Tests that were run.
         Tests = "tests",

@@ -108,7 +108,7 @@ pub enum Write {
     },
 }
 
-/// What a recording comes to.
+/// Whether a recording adds an entry to the journal or repeats a known one.
 pub(crate) enum RecordOutcome {
     /// It was written before, and stands.
     Known,

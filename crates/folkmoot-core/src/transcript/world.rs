@@ -14,7 +14,7 @@ use crate::{
     audit::{self, AuditedRow},
     chain,
     clearance::{Holds, Others, Target},
-    debate::record::{self, Stored},
+    debate::record::{self, StoredRow},
     delivery::Subscription,
     erase,
     gate::{self, GateEvent},
@@ -40,7 +40,7 @@ pub(crate) struct World {
     pub runs: BTreeMap<RunId, Run>,
     pub journals: BTreeMap<RunId, BTreeMap<EntryKey, Entry>>,
     /// What debates have kept, by table and id.
-    pub kept: BTreeMap<RunId, BTreeMap<(record::DebateTable, String), Stored>>,
+    pub kept: BTreeMap<RunId, BTreeMap<(record::DebateTable, String), StoredRow>>,
     /// How often something has changed for each run.
     pub wakes: BTreeMap<RunId, u64>,
     /// Until when each node lives.
@@ -334,7 +334,7 @@ impl World {
     /// All that is kept of a run.
     pub(crate) fn run_record(&self, id: &RunId) -> AuditedRow {
         let journal = self.journals.get(id).into_iter().flat_map(BTreeMap::values).cloned().collect();
-        let notes = self.kept.get(id).into_iter().flat_map(BTreeMap::values).map(Stored::note).collect();
+        let notes = self.kept.get(id).into_iter().flat_map(BTreeMap::values).map(StoredRow::note).collect();
         AuditedRow::Run(Box::new(self.runs[id].clone()), journal, notes)
     }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{Caller, Engine};
 
-/// A line of a journal that somebody else's agent wrote.
+/// A journal entry that an outside agent recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedEntry {
     /// As it is.

@@ -14,7 +14,9 @@ use folkmoot_core::{
     gate::Gate,
     webhook::{NewWebhook, WebhookChange},
 };
-use folkmoot_engine::{Courier, CourierFailure, DeliveryQuery, Engine, EngineSettings, Letter, OpenRequest, TokioHost};
+use folkmoot_engine::{
+    Courier, CourierFailure, CourierMessage, DeliveryQuery, Engine, EngineSettings, OpenRequest, TokioHost,
+};
 use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite, Witness};
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::{Notify, Semaphore, mpsc};
@@ -25,8 +27,8 @@ type Sent = BoxFuture<'static, Result<(), CourierFailure>>;
 
 /// Keeps what it was given, and says what it is told to say.
 struct Carrier {
-    given: mpsc::UnboundedSender<Letter>,
-    say: Box<dyn Fn(&Letter) -> Sent + Send + Sync>,
+    given: mpsc::UnboundedSender<CourierMessage>,
+    say: Box<dyn Fn(&CourierMessage) -> Sent + Send + Sync>,
 }
 
 impl fmt::Debug for Carrier {
@@ -36,16 +38,16 @@ impl fmt::Debug for Carrier {
 }
 
 impl Courier for Carrier {
-    fn deliver(&self, letter: Letter) -> Sent {
+    fn deliver(&self, letter: CourierMessage) -> Sent {
         let sent = (self.say)(&letter);
         let _ = self.given.send(letter);
         sent
     }
 }
 
-type Given = mpsc::UnboundedReceiver<Letter>;
+type Given = mpsc::UnboundedReceiver<CourierMessage>;
 
-fn carrier(say: impl Fn(&Letter) -> Sent + Send + Sync + 'static) -> (Arc<Carrier>, Given) {
+fn carrier(say: impl Fn(&CourierMessage) -> Sent + Send + Sync + 'static) -> (Arc<Carrier>, Given) {
     let (given, letters) = mpsc::unbounded_channel();
     (Arc::new(Carrier { given, say: Box::new(say) }), letters)
 }
@@ -64,7 +66,7 @@ fn settings(courier: Arc<Carrier>, channels: &[(&str, &[&str])]) -> EngineSettin
     EngineSettings { courier: Some(courier), channels, ..EngineSettings::default() }
 }
 
-async fn next(letters: &mut Given) -> Letter {
+async fn next(letters: &mut Given) -> CourierMessage {
     tokio::time::timeout(Duration::from_secs(120), letters.recv()).await.expect("somebody is told").unwrap()
 }
 

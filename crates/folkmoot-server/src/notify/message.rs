@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use folkmoot_api::wire;
 use folkmoot_core::{Deadline, Fact, Gate, Question, Timestamp, gate, question};
-use folkmoot_engine::Letter;
+use folkmoot_engine::CourierMessage;
 use folkmoot_notify::{Notification, message::NotificationLink};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ mod tests;
 const TEXT_CHARS_MAX: usize = 2_000;
 
 /// What a letter says.
-pub(super) fn of(letter: &Letter, public_url: Option<&str>, now: Timestamp) -> Notification {
+pub(super) fn of(letter: &CourierMessage, public_url: Option<&str>, now: Timestamp) -> Notification {
     let event = &letter.event;
     let data = serde_json::to_value(wire::Event::new(event)).unwrap_or(Value::Null);
     let told = match (&letter.gate, &letter.question) {

@@ -70,7 +70,7 @@ pub(super) const WAKE_EVERYONE: &str = "UPDATE runs SET wakes = wakes + 1 WHERE 
 /// The content under `?1` goes.
 const ERASE: &str = "UPDATE artifacts SET content = NULL, erasures = ?2, barred = ?3 WHERE digest = ?1";
 
-/// What the writer is asked to do.
+/// A request to the writer's thread.
 #[derive(Debug)]
 pub(super) enum SqliteJob {
     Execute(Box<Command>, oneshot::Sender<Result<WriteResult, Error>>),

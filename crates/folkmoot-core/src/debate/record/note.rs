@@ -13,7 +13,7 @@ use crate::{
 /// Under which name an event tells of the rows that were kept with it.
 pub(super) const MEMBER: &str = "records";
 
-/// What the log says of one row.
+/// What an event of the log says of one row: its digest, and the content that it uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordNote {
     /// Where people find the row.
@@ -31,7 +31,7 @@ pub struct RecordNote {
 }
 
 vocabulary! {
-    /// Where people find what a debate keeps.
+    /// The view in which people find a record of a debate.
     pub enum DebateTable {
         /// Its session.
         Sessions = "debate_sessions",

@@ -19,7 +19,7 @@ use folkmoot_tools::{
 };
 use folkmoot_workflows::{
     Equipment,
-    debate::{Branch, Effects, Ran, ToolContext},
+    debate::{Branch, Effects, ProjectCommandRun, ToolContext},
     equipment,
 };
 use futures_util::future::BoxFuture;
@@ -84,7 +84,7 @@ impl Effects for Recorded {
         Box::pin(async move { Ok(format!("commit of {file}")) })
     }
 
-    fn hook(&self, _: Branch, _: Hook) -> BoxFuture<'_, Result<Vec<Ran>, String>> {
+    fn hook(&self, _: Branch, _: Hook) -> BoxFuture<'_, Result<Vec<ProjectCommandRun>, String>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
