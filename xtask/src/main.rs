@@ -17,6 +17,7 @@ mod fuzz;
 mod lint;
 mod packages;
 mod python;
+mod readme;
 mod real_model;
 mod soak;
 mod supply;
@@ -30,6 +31,7 @@ usage: cargo xtask <verb>
   test [args] [-- test args]  every test, with a PostgreSQL of its own; arguments go to `cargo test`
                               (naming packages with -p takes the place of --workspace)
   challenges [NAME…]          the scripts in tests/e2e/, by HTTP against a real server; needs bash, curl and jq
+  readme [--print]            the blocks of README.md in a fresh home; --print shows what they print instead
   lint                        rustfmt and clippy, warnings refused, and comments of at most 100 columns
   arrows                      that our crates depend on each other only as ARCHITECTURE.md allows
   words                       that no two types have the same name, but for the few that may
@@ -79,6 +81,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "real-model" => real_model::run(rest),
         "soak" => soak::run(rest),
         "challenges" => challenges::run(rest),
+        "readme" => readme::run(rest),
         "lint" => no_more(rest).and_then(|()| lint::run()),
         "arrows" => no_more(rest).and_then(|()| arrows::run()),
         "words" => no_more(rest).and_then(|()| words::run()),

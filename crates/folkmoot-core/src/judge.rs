@@ -10,6 +10,8 @@ mod questions;
 mod runs;
 mod webhooks;
 
+pub use runs::must_not_be_stopped_at;
+
 use crate::{
     Action, Actor, Artifact, Command, Commit, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
     Presence, Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,

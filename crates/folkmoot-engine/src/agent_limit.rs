@@ -25,11 +25,17 @@ impl AgentLimit {
 
     /// Waits for one of this agent's permits. People need none and never wait.
     pub async fn permit(&self, principal: &Principal) -> Option<OwnedSemaphorePermit> {
+        self.permits(principal, 1).await
+    }
+
+    /// As [`AgentLimit::permit`], for so many at once, or all that there are.
+    pub async fn permits(&self, principal: &Principal, count: usize) -> Option<OwnedSemaphorePermit> {
         if principal.role != Role::Agent {
             return None;
         }
         let new = || Arc::new(Semaphore::new(self.at_once));
         let limit = lock(&self.agents).entry(principal.name.clone()).or_insert_with(new).clone();
-        limit.acquire_owned().await.ok()
+        let count = u32::try_from(count.min(self.at_once)).unwrap_or(u32::MAX);
+        limit.acquire_many_owned(count).await.ok()
     }
 }

@@ -27,6 +27,9 @@ const REPLAYS_MAX: usize = 2;
 /// connections for reading.
 const AGENT_PAGES_MAX: usize = 2;
 
+/// So many KiB of long bodies of one agent are received at the same time; its others wait unread.
+const AGENT_BODIES_KIB_MAX: usize = 32 << 10;
+
 /// So many requests with bad tokens may come from one address.
 const BAD_TOKENS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(300).expect("300 is not 0");
 
@@ -71,6 +74,7 @@ pub(crate) struct App {
     /// Kibibytes that each agent may still send; `None` where that is not limited.
     agent_kibibytes: Option<Arc<DefaultKeyedRateLimiter<Name>>>,
     pub(crate) agent_pages: Arc<AgentLimit>,
+    pub(crate) agent_bodies: Arc<AgentLimit>,
     pub(crate) figures: Arc<figures::Routes>,
     pub(crate) metrics: PrometheusHandle,
 }
@@ -104,6 +108,7 @@ impl App {
             bad_tokens: Arc::new(RateLimiter::keyed(Quota::per_minute(BAD_TOKENS_PER_MINUTE))),
             agent_kibibytes: agent_kibibytes_per_hour(config.limits.bytes_per_hour_per_agent),
             agent_pages: Arc::new(AgentLimit::new(AGENT_PAGES_MAX)),
+            agent_bodies: Arc::new(AgentLimit::new(AGENT_BODIES_KIB_MAX)),
             figures: Arc::default(),
             metrics: figures::recorder(),
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::{
+    body::HttpBody as _,
     extract::{FromRequest, FromRequestParts, Request},
     http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
 };
@@ -12,6 +13,9 @@ use http_body_util::{BodyExt, Limited};
 use serde::de::DeserializeOwned;
 
 use crate::{app::App, auth::Authenticated, error::ApiError, observe};
+
+/// Bodies up to this are received at once, however many there are.
+const SHORT_BODY_BYTES: usize = 64 << 10;
 
 /// A JSON body with its caller and idempotency key. No body is an empty object.
 #[derive(Debug)]
@@ -28,6 +32,11 @@ impl<T: DeserializeOwned> FromRequest<App> for AuthenticatedCall<T> {
         let who = Authenticated::from_request_parts(&mut parts, app).await?;
         must_be_plain(&parts)?;
         let limit = app.limits.body_bytes;
+        let announced = body.size_hint().exact().unwrap_or(limit as u64);
+        let _permits = match usize::try_from(announced).unwrap_or(limit) {
+            0..=SHORT_BODY_BYTES => None,
+            long => app.agent_bodies.permits(&who.principal, long.div_ceil(1024)).await,
+        };
         let patience = Duration::from_millis(app.limits.body_timeout_ms);
         let bytes = match tokio::time::timeout(patience, Limited::new(body, limit).collect()).await {
             Err(_) => {

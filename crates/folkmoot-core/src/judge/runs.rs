@@ -2,8 +2,8 @@
 
 use super::{Case, RefusedWith};
 use crate::{
-    Actor, Artifact, Commit, Deadline, Fact, Gate, Loaded, Name, Outcome, Principal, Question, Refusal, Role, Row, Run,
-    RunId, Subject, Timer, TimerChange, Wake,
+    Actor, Artifact, Commit, Deadline, Fact, Gate, Loaded, Name, Outcome, Presence, Principal, Question, Refusal, Role,
+    Row, Run, RunId, Subject, Timer, TimerChange, Wake,
     clearance::{Holds, Others},
     debate::{
         self,
@@ -14,6 +14,7 @@ use crate::{
     principal,
     question::{self, QuestionEvent},
     run::{self, Claiming, Conclusion, Parking, RunEvent, RunStart, RunState, Starting, Stopping},
+    token,
 };
 
 impl Case<'_> {
@@ -61,6 +62,13 @@ impl Case<'_> {
     pub(super) fn record(&self, recording: &Recording, loaded: Loaded) -> Result<Commit, RefusedWith> {
         let mut run = found(loaded.run, &recording.run)?;
         let by = self.writer(&run, recording.fence, "record a step")?;
+        // In another's run it says what happened in a person's name.
+        if let (Fence::Owner, Some(shown)) = (recording.fence, self.shown)
+            && shown.kind() == token::TokenKind::Personal
+            && run.start.initiator != by.name
+        {
+            shown.must_be(Presence::Terminal)?;
+        }
         if let (Fence::Owner, Some(name)) = (recording.fence, &recording.entry.agent_id) {
             principal::must_be_no_person("agent_id", name, &by.name, &self.known)?;
         }
@@ -81,7 +89,7 @@ impl Case<'_> {
             }
             // What was begun before it was stopped can be told to be done, and is not begun again.
             if known.is_none() || matches!(recording.write, Write::Begin) {
-                must_not_be_stopped(&run, gates, Gate::stops_its_run)?;
+                must_not_be_stopped_at(&run, gates)?;
             }
         }
         let event = RunEvent::Recorded { initiator: run.start.initiator.clone(), entry: Box::new(entry.clone()) };
@@ -380,6 +388,11 @@ fn must_have_no_pending_gate(run: &Run, gates: &[Gate]) -> Result<(), Refusal> {
         Some(gate) => Err(Refusal::GatePending { run: run.start.id.clone(), gate: gate.id.clone() }),
         None => Ok(()),
     }
+}
+
+/// Refuses to begin a step of a run that the decision on one of these gates has stopped.
+pub fn must_not_be_stopped_at(run: &Run, gates: &[Gate]) -> Result<(), Refusal> {
+    must_not_be_stopped(run, gates, Gate::stops_its_run)
 }
 
 /// Refuses to go on with such a run after the decision on one of its gates has stopped it. It may

@@ -6,10 +6,13 @@ use folkmoot_core::{
     journal::{Entry, EntryKey, EntryState, Fence, NewEntry, Recording, Write},
     run::{BadWorkflowName, Conclusion, RunLimits, Starting},
 };
-use folkmoot_store::{Error, JournalQuery, Store};
+use folkmoot_store::{Error, GateQuery, JournalQuery, Store};
 use serde::Serialize;
 
 use crate::{Caller, Engine};
+
+/// How many of a run's gates, the newest, are looked at before a step is begun once more.
+const GATES_LOOKED_AT: u32 = 500;
 
 /// A journal entry that an outside agent recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +104,7 @@ impl Engine {
             // A repetition gets the first answer, which was "do it"; but not where it has been done
             // since.
             Outcome::Entry(first) if begins && keyed => {
+                self.must_not_be_stopped(&run).await?;
                 let query = JournalQuery { run, after: None, limit: 1, key: Some(key), results: false };
                 let stands = self.0.store.journal(query).await?.pop().map_or(*first, |line| line.entry);
                 Ok(RecordedEntry { is_new: stands.state == EntryState::Begun, entry: stands })
@@ -109,6 +113,15 @@ impl Engine {
             Outcome::Stands(entry) => Ok(RecordedEntry { entry: *entry, is_new: false }),
             other => Err(Error::Unreadable(format!("a step was expected, and this came: {other:?}"))),
         }
+    }
+
+    /// Refuses to say "do it" once more for a run that people have stopped since. A new request is
+    /// judged in its transaction.
+    async fn must_not_be_stopped(&self, run: &RunId) -> Result<(), Error> {
+        let Some(run) = self.0.store.run(run).await? else { return Ok(()) };
+        let query = GateQuery { run: Some(run.start.id.clone()), limit: GATES_LOOKED_AT, ..GateQuery::default() };
+        let gates: Vec<_> = self.0.store.gates(query).await?.items.into_iter().map(|view| view.gate).collect();
+        Ok(folkmoot_core::judge::must_not_be_stopped_at(&run, &gates)?)
     }
 
     /// Refuses to begin anything for an agent that is halted, as a workflow's steps wait then. What

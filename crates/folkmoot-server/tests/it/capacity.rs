@@ -344,6 +344,34 @@ async fn a_page_of_long_texts_is_short_and_an_agent_that_does_not_read_its_pages
     }
 }
 
+/// As many as fit into 32 MiB are received; the others wait in the network, and people do not.
+#[tokio::test]
+async fn an_agent_that_sends_long_bodies_slowly_has_few_of_them_received_at_once() {
+    let node = Node::with(few()).await;
+    let body = json!({"summary": "x", "artifacts": [{"name": "a", "media_type": "text/plain", "content": "y".repeat(4_000_000)}]}).to_string();
+    let head = format!(
+        "POST /v1/gates HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n",
+        token("agent-a"),
+        body.len()
+    );
+    let mut slow = Vec::new();
+    for _ in 0..12 {
+        let mut stream = connect(&node, &head).await;
+        let (half, sent) = (body[..body.len() - 1].to_owned(), std::time::Duration::from_secs(2));
+        // All but the last byte, as far as it is taken.
+        let taken = tokio::time::timeout(sent, async {
+            stream.write_all(half.as_bytes()).await.unwrap();
+        });
+        slow.push((taken.await.is_ok(), stream));
+    }
+    let received = slow.iter().filter(|(taken, _)| *taken).count();
+    assert!((7..=9).contains(&received), "{received} bodies of 4 MB were taken");
+    let short = node.post("agent-a", "/v1/gates", json!({"summary": "short ones go on"})).await;
+    assert_eq!(short.status, 201, "{short:?}");
+    let long = json!({"summary": "x", "artifacts": [{"name": "a", "media_type": "text/plain", "content": "y".repeat(1_000_000)}]});
+    assert_eq!(node.post("alice", "/v1/gates", long).await.status, 201, "people's do too");
+}
+
 #[tokio::test]
 async fn nobodys_gates_hide_anothers() {
     for nodes in everywhere_with(Setting::default).await {

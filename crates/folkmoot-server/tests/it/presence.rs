@@ -65,6 +65,31 @@ async fn the_stored_token_decides_only_where_somebody_answered_at_a_terminal() {
     }
 }
 
+#[tokio::test]
+async fn the_stored_token_says_nothing_of_anothers_step_without_somebody_at_a_terminal() {
+    for nodes in everywhere().await {
+        let node = &nodes[0];
+        let you = yours(node);
+        assert_eq!(node.post("agent-a", "/v1/runs", json!({"id": "theirs", "title": "Deploy"})).await.status, 201);
+        for (key, state) in [
+            ("ship", json!({"state": "done", "result": 1})),
+            ("tell", json!({"state": "failed", "error": {"code": "x", "message": "y"}})),
+        ] {
+            let step = |state: &Value| {
+                let mut body = json!({"key": key, "kind": "once"});
+                body.as_object_mut().unwrap().extend(state.as_object().unwrap().clone());
+                body
+            };
+            let begun = node.post("agent-a", "/v1/runs/theirs/steps", step(&json!({"state": "begun"}))).await;
+            assert_eq!(begun.status, 201, "{begun:?}");
+            let refused = post(node, &you, &[], "/v1/runs/theirs/steps", step(&state)).await;
+            assert_eq!((refused.status, refused.code().as_str()), (403, "presence_required"), "{refused:?}");
+            let told = post(node, &you, AT_A_TERMINAL, "/v1/runs/theirs/steps", step(&state)).await;
+            assert_eq!(told.status, 201, "{told:?}");
+        }
+    }
+}
+
 /// Also in a run: the agent whose run it is could not open it so, and another agent could open
 /// nothing there.
 #[tokio::test]

@@ -417,6 +417,29 @@ async fn a_run_that_an_agent_executes_does_not_pass_a_gate_that_others_cancelled
     }
 }
 
+#[tokio::test]
+async fn a_repeated_request_is_not_told_to_begin_what_people_have_stopped_since() {
+    for nodes in everywhere().await {
+        let (node, last) = (&nodes[0], nodes.last().unwrap());
+        for kind in ["step", "once"] {
+            let run = node.starts_own().await;
+            let begins = async |node: &Node| {
+                let body = json!({"key": "ship", "kind": kind, "state": "begun"}).to_string();
+                let path = format!("/v1/runs/{run}/steps");
+                let headers = [("idempotency-key", run.as_str())];
+                crate::http::send(&node.url, "POST", &path, &crate::node::token(AGENT), &headers, &body).await
+            };
+            assert_eq!(begins(node).await.status, 201);
+            assert_eq!(begins(last).await.status, 201, "its answer may have been lost");
+            let gate = open(node, AGENT, json!({"summary": "Ship", "run_id": run})).await;
+            let no = node.post(ALICE, &format!("/v1/gates/{gate}/reject"), json!({"reason": "no"})).await;
+            assert_eq!(no.status, 200, "{no:?}");
+            let held = begins(last).await;
+            assert_eq!((held.status, held.code().as_str()), (409, "gate_stopped"), "{kind}: {held:?}");
+        }
+    }
+}
+
 /// It would look as if it held the plan, and would hold nothing.
 #[tokio::test]
 async fn a_person_opens_no_gate_in_a_run_that_would_not_wait_for_it() {

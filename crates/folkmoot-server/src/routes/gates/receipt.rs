@@ -4,7 +4,7 @@ use axum::{Json, extract::State};
 use folkmoot_api::wire::{AuditEntry, Problem, Receipt};
 use serde_json::Value;
 
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::GatePath, signed};
+use crate::{app::App, auth::PageReader, error::ApiError, extract::GatePath, signed};
 
 /// A signed receipt of a gate
 ///
@@ -14,7 +14,7 @@ use crate::{app::App, auth::Authenticated, error::ApiError, extract::GatePath, s
     responses((status = 200, body = Receipt), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn receipt(
     State(app): State<App>,
-    who: Authenticated,
+    PageReader(who): PageReader,
     GatePath(id): GatePath,
 ) -> Result<Json<Value>, ApiError> {
     let (receipt, events, checkpoint) = app.engine.receipt(&who.principal, &id).await?;

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, Problem};
 
-use crate::{app::App, auth::Authenticated, error::ApiError, extract::GatePath, view};
+use crate::{app::App, auth::PageReader, error::ApiError, extract::GatePath, view};
 
 /// Shows a gate
 ///
@@ -12,7 +12,7 @@ use crate::{app::App, auth::Authenticated, error::ApiError, extract::GatePath, v
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(
     State(app): State<App>,
-    who: Authenticated,
+    PageReader(who): PageReader,
     GatePath(id): GatePath,
 ) -> Result<Json<wire::Gate>, ApiError> {
     let found = app.engine.gate(&who.principal, &id).await?;
