@@ -161,8 +161,8 @@ impl AuditedRow {
         }
     }
 
-    /// As [`AuditedRow::contents`], and what a gate showed before it was amended, and a debate before
-    /// it said it again.
+    /// As [`AuditedRow::contents`], and what a gate showed before it was amended, and a debate
+    /// before it said it again.
     pub fn all_contents(&self, events: &[Event]) -> BTreeSet<Digest> {
         let mut digests: BTreeSet<Digest> = self.contents().into_iter().collect();
         match self {

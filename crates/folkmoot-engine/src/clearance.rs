@@ -22,7 +22,7 @@ use folkmoot_core::{
     Event, Hold, HoldId, Name, Principal, Question, QuestionId, Role, Run, Scope, SessionId, Timestamp,
     clearance::{Holds, ReleaseReason, Target},
     halt::HaltEvent,
-    question::{self, QuestionEvent, QuestionStatus},
+    question::{QuestionEvent, QuestionState, QuestionStatus},
     run::{self, RunState},
 };
 use folkmoot_store::{Error, QuestionQuery, Store};
@@ -670,7 +670,7 @@ fn told(principal: &Principal, gone: Vec<Arc<Release>>) -> Vec<Release> {
 fn release_of(question: &Question) -> Option<Release> {
     let closure = question.closure()?;
     // As it was while it was open.
-    let hold = Question { state: question::QuestionState::Pending, ..question.clone() }.hold()?;
+    let hold = Question { state: QuestionState::Pending, ..question.clone() }.hold()?;
     Some(Release {
         id: hold.id.clone(),
         reason: ReleaseReason::from(closure),

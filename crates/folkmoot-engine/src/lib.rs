@@ -45,7 +45,7 @@ use folkmoot_core::{
     audit::{AuditProblem, AuditedRow, check_row},
     delivery::Subscription,
     gate::GatePolicy,
-    question,
+    question::QuestionPolicy,
 };
 use folkmoot_store::{AnyStore, Page, Sqlite, SteadyClock, Store};
 use tokio::sync::watch;
@@ -78,7 +78,7 @@ pub struct EngineSettings {
     /// What holds for gates.
     pub gates: GatePolicy,
     /// What holds for questions.
-    pub questions: question::QuestionPolicy,
+    pub questions: QuestionPolicy,
     /// How much one agent may have open.
     pub quota: Quota,
     /// The workflows that this node executes.
@@ -105,7 +105,7 @@ struct Inner {
     store: AnyStore,
     host: Arc<dyn Host>,
     policy: GatePolicy,
-    questions: question::QuestionPolicy,
+    questions: QuestionPolicy,
     quota: Quota,
     refusals: refusals::Refusals,
     agent_writes: AgentLimit,

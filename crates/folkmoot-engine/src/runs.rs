@@ -5,7 +5,7 @@ use std::time::Duration;
 use folkmoot_core::{
     Deadline, Gate, GateStatus, Name, Principal, Question, Refusal, Run, RunId, Timestamp,
     journal::{Entry, Waits},
-    question,
+    question::QuestionStatus,
     run::{self, RunState},
 };
 use folkmoot_store::{Error, GateQuery, JournalLine, JournalQuery, Page, QuestionQuery, RunQuery, Store};
@@ -63,7 +63,7 @@ impl Engine {
         let id = Some(run.start.id.clone());
         let gates =
             GateQuery { run: id.clone(), status: Some(GateStatus::Pending), limit: WAITS, ..GateQuery::default() };
-        let status = Some(question::QuestionStatus::Pending);
+        let status = Some(QuestionStatus::Pending);
         let questions = QuestionQuery { run: id.clone(), status, limit: WAITS, ..QuestionQuery::default() };
         let children = RunQuery { parent: id, limit: WAITS, ..RunQuery::default() };
         let (until, held) = match &run.state {

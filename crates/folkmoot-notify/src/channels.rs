@@ -11,9 +11,10 @@ use folkmoot_outbound::{AddressGuard, Secret, Trust, secret};
 use crate::{
     Notification, Post, SendFailure,
     desktop::{Desktop, Programs},
-    mail,
+    mail::{self, MailServer},
     settings::{self, ChannelKind, Notify},
-    slack, webhook,
+    slack,
+    webhook::{self, WebhookSecret},
 };
 
 #[cfg(test)]
@@ -37,9 +38,9 @@ struct ConfiguredChannel {
 
 #[derive(Debug)]
 enum ChannelRoute {
-    Webhook { url: String, secret: webhook::WebhookSecret },
+    Webhook { url: String, secret: WebhookSecret },
     Slack { url: Secret },
-    Mail(mail::MailServer),
+    Mail(MailServer),
     Desktop(Desktop),
 }
 
@@ -146,8 +147,8 @@ impl ChannelRoute {
         Ok(match settings.kind {
             ChannelKind::Webhook => {
                 let secret = secret(settings.secret_env.as_deref(), settings.secret_file.as_ref())?;
-                let parsed = webhook::WebhookSecret::parse(secret.reveal())
-                    .map_err(|why| format!("{} {why}", secret.origin()))?;
+                let parsed =
+                    WebhookSecret::parse(secret.reveal()).map_err(|why| format!("{} {why}", secret.origin()))?;
                 ChannelRoute::Webhook { url: settings.url.clone().expect(missing), secret: parsed }
             }
             ChannelKind::Slack => {
@@ -170,7 +171,7 @@ impl ChannelRoute {
                 };
                 let from = mail::mailbox(settings.from.as_deref().expect(missing))?;
                 let to = settings.to.iter().map(|to| mail::mailbox(to)).collect::<Result<_, _>>()?;
-                ChannelRoute::Mail(mail::MailServer { host, port, tls: settings.tls(), login, from, to })
+                ChannelRoute::Mail(MailServer { host, port, tls: settings.tls(), login, from, to })
             }
             ChannelKind::Desktop => ChannelRoute::Desktop(Desktop::here(programs.clone())),
         })

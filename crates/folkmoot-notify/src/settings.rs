@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use folkmoot_core::delivery::Pattern;
 use serde::Deserialize;
 
-use crate::{AddressGuard, mail};
+use crate::{
+    AddressGuard,
+    mail::{self, MailTls},
+};
 
 /// `[notify]`: what holds for all channels and webhooks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -76,7 +79,7 @@ pub struct ChannelSettings {
     pub server: Option<String>,
     /// How the conversation with it is kept from others.
     #[serde(default)]
-    pub tls: Option<mail::MailTls>,
+    pub tls: Option<MailTls>,
     /// Who we are to it.
     #[serde(default)]
     pub username: Option<String>,
@@ -180,8 +183,8 @@ impl ChannelSettings {
     }
 
     /// How a mail channel keeps its conversation from others.
-    pub fn tls(&self) -> mail::MailTls {
-        self.tls.unwrap_or(mail::MailTls::StartTls)
+    pub fn tls(&self) -> MailTls {
+        self.tls.unwrap_or(MailTls::StartTls)
     }
 
     /// Which of its keys are there, and for which kind each of them is.

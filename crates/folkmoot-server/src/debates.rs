@@ -13,7 +13,7 @@ use folkmoot_core::{
     Event, Gate, GateId, GateStatus, Principal, QuestionId, Refusal, Run, RunId,
     debate::{DebateEvent, DebateProgress, DebateVerdict},
     gate::GateMode,
-    question,
+    question::QuestionStatus,
     run::{RunKind, RunOutcome, RunState},
 };
 use folkmoot_engine::{Engine, Error, GateQuery, QuestionQuery};
@@ -76,7 +76,7 @@ pub(crate) async fn of_view(app: &App, principal: &Principal, view: DebateView) 
 /// What a debate has asked people and waits for. That it asks is no secret to whoever may know of
 /// the debate.
 async fn questions(engine: &Engine, run: &Run) -> Result<Vec<QuestionId>, Error> {
-    let (status, id) = (Some(question::QuestionStatus::Pending), run.start.id.clone());
+    let (status, id) = (Some(QuestionStatus::Pending), run.start.id.clone());
     let query = QuestionQuery { run: Some(id), status, limit: GATES, ..QuestionQuery::default() };
     let found = engine.questions(&config_from_request::everything(), query).await?.items;
     let its_own = found.into_iter().filter(|view| view.question.asked_by == run.speaker().name);

@@ -178,9 +178,9 @@ pub struct JailJob {
     ///
     /// If it belongs to whom the job runs as (the caller, or, under root, whoever but root owns the
     /// folder), it is mounted: the job writes into it directly, a `.git` in it can only be read,
-    /// and of [`JailLimits::disk_bytes`] only the size of each single file is held. If root owns it, it
-    /// is copied in, and when the job has ended by itself, the plain files and folders that it
-    /// made, changed or removed are brought back; links and what lies below `.git` are not.
+    /// and of [`JailLimits::disk_bytes`] only the size of each single file is held. If root owns
+    /// it, it is copied in, and when the job has ended by itself, the plain files and folders that
+    /// it made, changed or removed are brought back; links and what lies below `.git` are not.
     pub folder: Option<PathBuf>,
     /// Whether the folder is only to be read: mounted so, or copied in and nothing brought back.
     pub folder_is_read_only: bool,

@@ -34,7 +34,7 @@ use folkmoot_core::{
         consensus::same_answer,
         estimate::Estimate,
         memory::EpisodicMemory,
-        planning,
+        planning::PlanningChoice,
         record::{DebateRecord, LogLine, SessionRecord},
         topology::Network,
     },
@@ -233,7 +233,7 @@ impl Room {
         let parallel = usize::try_from(self.debating.max_parallel).unwrap_or(usize::MAX);
         let mut state = DebateState {
             network: Network::new(self.debating.topology, agents, parallel),
-            style: planning::PlanningChoice::at_the_start(self.debating.planning, estimate, agents.len()),
+            style: PlanningChoice::at_the_start(self.debating.planning, estimate, agents.len()),
             planner: PhaseExpectations::default(),
             candidates: BTreeMap::new(),
             notes: Vec::new(),

@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use folkmoot_core::{Principal, Role, run};
+use folkmoot_core::{Principal, Role, run::RunStatus};
 use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, TokioHost, Workflows};
 use folkmoot_llm::{
     Finish, Hear, Model, ModelAnswer, ModelCallRecord, ModelRequest, RecordedModel, TokenUsage,
@@ -131,7 +131,7 @@ async fn to_the_end(engine: &Engine, workflow: &str, steps: u32) -> Result<()> {
     let bot = Principal::new("bot".parse()?, Role::Agent);
     let id = engine.start_workflow(bot.clone(), workflow, &steps).await?.start.id;
     let ended = engine.wait_for_end(&bot, &id, BENCH_TIMEOUT).await?;
-    ensure!(ended.status() == run::RunStatus::Completed, "run {id} is {}", ended.status());
+    ensure!(ended.status() == RunStatus::Completed, "run {id} is {}", ended.status());
     Ok(())
 }
 

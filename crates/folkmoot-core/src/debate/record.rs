@@ -7,8 +7,8 @@
 //!                                         └▶ the texts, as artifacts under those digests
 //! ```
 //!
-//! A [`RecordNote`] has the digest of all that its row says, so that a row can be compared with the log
-//! although its texts may have been erased since. What is kept again under the same id replaces
+//! A [`RecordNote`] has the digest of all that its row says, so that a row can be compared with the
+//! log although its texts may have been erased since. What is kept again under the same id replaces
 //! what was there; the log has both.
 
 mod check;

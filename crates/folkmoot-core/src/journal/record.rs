@@ -4,7 +4,7 @@ use super::{Entry, EntryKey, EntryKind, EntryState, StepError, Waits};
 use crate::{
     Digest, Name, Principal, Refusal, RunId, Timestamp,
     debate::record::{self, DebateRecord},
-    event,
+    event::EventKind,
     gate::{GatePolicy, Opening},
     principal,
     question::{Asking, TypeDefaults},
@@ -290,7 +290,7 @@ fn check_event(kind: &str, payload: &str) -> Result<(), Refusal> {
     if !well_formed {
         return Err(Refusal::invalid("event", format!("{kind:?} is no `noun.verb`")));
     }
-    if event::EventKind::is_ours(kind) {
+    if EventKind::is_ours(kind) {
         return Err(Refusal::invalid("event", format!("{kind:?} is an event that only Folkmoot itself tells")));
     }
     text::check("payload", payload, PAYLOAD_BYTES_MAX)

@@ -14,7 +14,7 @@ use crate::{
     principal,
     question::{self, QuestionEvent},
     run::{self, Claiming, Conclusion, Parking, RunEvent, RunStart, RunState, Starting, Stopping},
-    token,
+    token::TokenKind,
 };
 
 impl Case<'_> {
@@ -64,7 +64,7 @@ impl Case<'_> {
         let by = self.writer(&run, recording.fence, "record a step")?;
         // In another's run it says what happened in a person's name.
         if let (Fence::Owner, Some(shown)) = (recording.fence, self.shown)
-            && shown.kind() == token::TokenKind::Personal
+            && shown.kind() == TokenKind::Personal
             && run.start.initiator != by.name
         {
             shown.must_be(Presence::Terminal)?;

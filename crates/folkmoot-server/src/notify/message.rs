@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use folkmoot_api::wire;
-use folkmoot_core::{Deadline, Fact, Gate, Question, Timestamp, gate, question};
+use folkmoot_core::{Deadline, Fact, Gate, Question, Timestamp, gate, question::QuestionState};
 use folkmoot_engine::CourierMessage;
 use folkmoot_notify::{Notification, message::NotificationLink};
 use serde_json::{Value, json};
@@ -124,7 +124,7 @@ fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timesta
         false => format!("{} as {}", question.asked_by, question.agent_id),
     };
     let title = match (kind, &question.state) {
-        (_, question::QuestionState::Closed(closure)) => {
+        (_, QuestionState::Closed(closure)) => {
             format!("The question of {agent} is {} by {}", closure.status, closure.by)
         }
         ("question.asked", _) => format!("{agent} asks ({})", question.question_type),
@@ -132,7 +132,7 @@ fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timesta
         _ => format!("A question of {agent}: {kind}"),
     };
     let mut facts = vec![("Asked by", agent), ("Priority", question.priority.to_string())];
-    let is_open = matches!(question.state, question::QuestionState::Pending);
+    let is_open = matches!(question.state, QuestionState::Pending);
     if let (Some(scope), true) = (question.halts, is_open) {
         facts.push(("Halts", scope.to_string()));
     }

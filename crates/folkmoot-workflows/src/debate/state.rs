@@ -8,7 +8,7 @@ use folkmoot_core::{
     agent::Share,
     debate::{
         NoteKind, TurnPart, TurnState, Turns, cognition::PhaseExpectations, consensus::same_answer, findings::Finding,
-        lesson::Lesson, memory::EpisodicMemory, planning, topology::Network,
+        lesson::Lesson, memory::EpisodicMemory, planning::PlanningChoice, topology::Network,
     },
 };
 use folkmoot_tools::testing::{CrossTests, TestCase};
@@ -54,7 +54,7 @@ pub(super) struct AnswerScore {
 #[derive(Debug)]
 pub(super) struct DebateState {
     pub network: Network,
-    pub style: planning::PlanningChoice,
+    pub style: PlanningChoice,
     pub planner: PhaseExpectations,
     pub candidates: BTreeMap<Name, Candidate>,
     /// What everybody is told: what people said, what was clarified, the plan.

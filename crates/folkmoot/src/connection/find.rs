@@ -6,7 +6,7 @@ use std::{borrow::Borrow, str::FromStr};
 use anyhow::{Result, bail};
 use folkmoot_api::{
     Client, client,
-    core::{GateId, GateStatus, HaltId, QuestionId, RunId, question, run},
+    core::{GateId, GateStatus, HaltId, QuestionId, RunId, question::QuestionStatus, run::RunStatus},
     wire::{BlockedBy, Gate, GateListParams, Question, QuestionListParams, Run, RunListParams},
 };
 
@@ -225,7 +225,7 @@ impl FindById for Gate {
     async fn of_run(client: &Client, text: &str) -> Result<Option<GateId>> {
         // A part of the id is not enough to decide by: only what lists show of it.
         let named = |run: &Run| run.id.as_str() == text || short_run(&run.id) == text;
-        let mut runs = runs(client, run::RunStatus::Parked).await?.into_iter().filter(named).map(|run| run.id);
+        let mut runs = runs(client, RunStatus::Parked).await?.into_iter().filter(named).map(|run| run.id);
         let (Some(run), None) = (runs.next(), runs.next()) else { return Ok(None) };
         let query = GateListParams { status: Some(GateStatus::Pending), run: Some(run), ..GateListParams::default() };
         match client.gates(&query).await?.gates.as_slice() {
@@ -258,7 +258,7 @@ impl FindById for Question {
     }
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
-        let status = Some(question::QuestionStatus::Pending);
+        let status = Some(QuestionStatus::Pending);
         let mut query = QuestionListParams { status, limit: Some(PAGE), ..QuestionListParams::default() };
         let mut questions = Vec::new();
         loop {
@@ -301,9 +301,7 @@ impl FindById for Run {
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
         let mut runs = Vec::new();
-        for status in
-            [run::RunStatus::Stopped, run::RunStatus::Parked, run::RunStatus::Running, run::RunStatus::Pending]
-        {
+        for status in [RunStatus::Stopped, RunStatus::Parked, RunStatus::Running, RunStatus::Pending] {
             runs.extend(self::runs(client, status).await?);
         }
         Ok(runs)
@@ -350,7 +348,7 @@ pub(crate) fn is_unknown_run(error: &anyhow::Error) -> bool {
 }
 
 /// All runs with this status.
-pub(crate) async fn runs(client: &Client, status: run::RunStatus) -> Result<Vec<Run>> {
+pub(crate) async fn runs(client: &Client, status: RunStatus) -> Result<Vec<Run>> {
     let mut query = RunListParams { status: Some(status), limit: Some(PAGE), ..RunListParams::default() };
     let mut runs = Vec::new();
     loop {

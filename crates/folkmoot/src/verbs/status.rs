@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{GateStatus, Name, run},
+    core::{GateStatus, Name, run::RunStatus},
     wire::{Gate, GateList, GateListParams, HaltStatus, Question, Run},
 };
 use serde::Serialize;
@@ -55,8 +55,8 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
             gates: Gate::waiting(client).await?,
             questions: Question::waiting(client).await?,
             halts: client.halts().await?,
-            stopped: find::runs(client, run::RunStatus::Stopped).await?,
-            away: find::runs(client, run::RunStatus::Parked)
+            stopped: find::runs(client, RunStatus::Stopped).await?,
+            away: find::runs(client, RunStatus::Parked)
                 .await?
                 .into_iter()
                 .filter(|run| !run.outages.is_empty())

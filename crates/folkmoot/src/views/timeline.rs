@@ -14,7 +14,7 @@ use folkmoot_api::{
     core::{
         GateStatus, Timestamp,
         journal::{EntryKind, EntryStatus},
-        question,
+        question::QuestionStatus,
     },
     wire::{Gate, JournalEntry, Question},
 };
@@ -144,7 +144,7 @@ fn of_gate(gate: &Gate) -> Bar {
 
 fn of_question(question: &Question) -> Bar {
     let (from, to) = (question.asked_at, question.closed.as_ref().map(|closed| closed.at));
-    let word = if question.status == question::QuestionStatus::Pending { "" } else { question.status.word() };
+    let word = if question.status == QuestionStatus::Pending { "" } else { question.status.word() };
     let label = one_line(question.text.as_deref().unwrap_or("(erased)"));
     Bar { label, what: BarKind::Person, from, to, word: word.to_owned(), style: Style::new() }
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    CorruptLog, Digest, Event, Fact, Refusal, event,
+    CorruptLog, Digest, Event, Fact, Refusal,
+    event::EventKind,
     run::{Run, RunKind},
 };
 
@@ -81,7 +82,7 @@ fn of(fact: &Fact) -> Result<Vec<RecordNote>, CorruptLog> {
         records: Vec<RecordNote>,
     }
     // Anything but an object tells of nothing.
-    if event::EventKind::is_ours(&fact.kind) || !fact.payload.trim_start().starts_with('{') {
+    if EventKind::is_ours(&fact.kind) || !fact.payload.trim_start().starts_with('{') {
         return Ok(Vec::new());
     }
     CorruptLog::parse::<RecordNotesPayload>(fact).map(|told| told.records)
