@@ -32,8 +32,11 @@ pub(crate) fn check() -> Result<()> {
 
 /// The files that git knows.
 pub(crate) fn tracked() -> Result<Vec<String>> {
-    let listed =
-        Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output().context("cannot start git")?;
+    let listed = Command::new("git")
+        .args(["ls-files", "-z", "--deduplicate"])
+        .current_dir(root())
+        .output()
+        .context("cannot start git")?;
     Ok(String::from_utf8(listed.stdout)?.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 

@@ -19,7 +19,7 @@ use crate::{
     webhook::LoggedWebhook,
 };
 
-/// Something that the log, or a row, should not say.
+/// An inconsistency that verification found in the log or in a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditProblem {
     /// The event's position, the row's stream, or `head`.
@@ -113,7 +113,7 @@ fn check_whole<Id: Ord + fmt::Display, T: PartialEq>(
     forged.chain(gone).collect()
 }
 
-/// A row that is the fold of its stream.
+/// A row that can be rebuilt from the events of its stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuditedRow {
     /// A gate's.
@@ -161,8 +161,8 @@ impl AuditedRow {
         }
     }
 
-    /// As [`AuditedRow::contents`], and what a gate showed before it was amended, and a debate before
-    /// it said it again.
+    /// As [`AuditedRow::contents`], and what a gate showed before it was amended, and a debate
+    /// before it said it again.
     pub fn all_contents(&self, events: &[Event]) -> BTreeSet<Digest> {
         let mut digests: BTreeSet<Digest> = self.contents().into_iter().collect();
         match self {

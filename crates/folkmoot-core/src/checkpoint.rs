@@ -43,7 +43,7 @@ vocabulary! {
     }
 }
 
-/// What a log says of a checkpoint.
+/// The hashes of a log that are compared with a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogSummary {
     /// The hash of its first event.
@@ -54,7 +54,7 @@ pub struct LogSummary {
     pub end: u64,
 }
 
-/// Why a log is not the one that a checkpoint saw.
+/// Why a log does not match a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "each sentence says it")]
 pub enum CheckpointMismatch {

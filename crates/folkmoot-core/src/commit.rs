@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Delivery, Digest, Fact, Gate, GateId, Halt, Name, Question, QuestionId, Refusal, Run, RunId, Timestamp, Webhook,
-    clearance::Target, debate::record::Stored, delivery::Telling, journal::Entry, run, token::Token,
+    clearance::Target, debate::record::StoredRow, delivery::NewDelivery, journal::Entry, run, token::Token,
 };
 
 /// What the rules say to a command.
@@ -28,7 +28,7 @@ pub struct Commit {
     /// When to look again.
     pub timers: Vec<TimerChange>,
     /// Whom to tell.
-    pub outbox: Vec<Telling>,
+    pub outbox: Vec<NewDelivery>,
     /// Runs for which something has changed: their `wakes` counter goes up.
     pub wakes: Vec<Wake>,
     /// What the caller gets, also when it asks again with the same idempotency key.
@@ -110,7 +110,7 @@ pub enum Row {
     /// A line of a run's journal.
     Entry(RunId, Box<Entry>),
     /// What a debate keeps: new, or instead of what has the same id.
-    Debate(Stored),
+    Debate(StoredRow),
     /// A node lives until then; where it is alone, no other does.
     Node {
         /// Which one.

@@ -26,7 +26,7 @@ mod words;
 
 pub use consensus::Consensus;
 pub use course::{Course, Phases, Switch};
-pub use effective::Effective;
+pub use effective::EffectiveVotes;
 pub use estimate::Estimate;
 pub use event::{DebateEvent, TurnState};
 pub use findings::Finding;
@@ -39,7 +39,7 @@ pub use provenance::Provenance;
 pub use record::DebateRecord;
 pub use steering::Steering;
 pub use topology::{Network, Topology};
-pub use verdict::{Cast, DebateVerdict, DecidedBy, Dissent, NoDecision, Turns};
+pub use verdict::{CastVote, DebateVerdict, DecidedBy, Dissent, NoDecision, Turns};
 
 /// The workflow of debates, with its version.
 pub const WORKFLOW: &str = "debate@1";

@@ -128,7 +128,7 @@ pub struct Subscription {
 
 /// Whom a commit tells of which of its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Telling {
+pub struct NewDelivery {
     /// Whom.
     pub channel: String,
     /// Of which, by its place in the commit.
@@ -158,13 +158,13 @@ pub enum DeliveryResult {
         /// What happened.
         reason: String,
         /// Whether it may help to try again.
-        again: Again,
+        again: RetryAdvice,
     },
 }
 
 /// Whether it may help to try again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum RetryAdvice {
     /// Later, when our own schedule says.
     Later,
     /// Not before this: the receiver said so.
@@ -201,8 +201,8 @@ pub(crate) fn check_channels<'a>(
 
 /// Whom to tell of which events of a commit: the channels that the event's gate names, and those
 /// who want such events. Each is told once of an event.
-pub(crate) fn tellings(commit: &Commit, subscriptions: &[Subscription]) -> Vec<Telling> {
-    let mut tellings: Vec<Telling> = Vec::new();
+pub(crate) fn tellings(commit: &Commit, subscriptions: &[Subscription]) -> Vec<NewDelivery> {
+    let mut tellings: Vec<NewDelivery> = Vec::new();
     for (event, fact) in commit.events.iter().enumerate().filter(|(_, fact)| is_told(&fact.kind)) {
         let mut told = HashSet::new();
         let named = named(commit, fact).map(String::as_str);
@@ -210,7 +210,7 @@ pub(crate) fn tellings(commit: &Commit, subscriptions: &[Subscription]) -> Vec<T
         for channel in named.chain(wanted.map(|subscription| subscription.channel.as_str())) {
             let nth = told.len();
             if told.insert(channel) {
-                tellings.push(Telling { channel: channel.to_owned(), event, nth });
+                tellings.push(NewDelivery { channel: channel.to_owned(), event, nth });
             }
         }
     }
@@ -244,7 +244,7 @@ impl Subscription {
 
 impl Delivery {
     /// A new one, of an event in its place.
-    pub fn new(telling: &Telling, event: &Event) -> Self {
+    pub fn new(telling: &NewDelivery, event: &Event) -> Self {
         let hash = event.hash.hex();
         let id = format!("dlv-{}-{}-{}", event.position, &hash[..16], telling.nth);
         Self {
@@ -335,9 +335,9 @@ pub(crate) fn settle(delivery: &Delivery, settling: &Settling, now: Timestamp) -
     };
     let pause = pause_after(&delivery.id, delivery.attempts);
     let pause = match again {
-        Again::Later => pause,
-        Again::After(span) => pause.map(|pause| pause.max((*span).min(PAUSE_MAX))),
-        Again::Never => None,
+        RetryAdvice::Later => pause,
+        RetryAdvice::After(span) => pause.map(|pause| pause.max((*span).min(PAUSE_MAX))),
+        RetryAdvice::Never => None,
     };
     Some(match pause {
         Some(pause) => Delivery {
@@ -385,7 +385,7 @@ fn pause_after(id: &DeliveryId, attempts: u32) -> Option<Duration> {
     Some(*pause * per_mille / 1000)
 }
 
-/// What the log says of a delivery that died, or is sent again.
+/// The payload of the event that a delivery has died, or is sent again.
 #[derive(Serialize)]
 pub(crate) struct DeliveryEvent<'a> {
     delivery: &'a DeliveryId,

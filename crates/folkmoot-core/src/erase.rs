@@ -27,7 +27,7 @@ pub struct Erasing {
     pub reason: String,
 }
 
-/// What is known of content without reading it.
+/// What is known of stored content without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentStatus {
     /// Whose bytes.
@@ -65,7 +65,7 @@ pub struct Erased {
 
 /// What was erased because of its age, as the log has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Retired {
+pub struct RetiredContent {
     /// All of it.
     pub digests: Vec<Digest>,
     /// What showed it was decided before.
@@ -109,7 +109,7 @@ pub fn by(event: &Event) -> Vec<(Digest, bool)> {
     match event.fact.kind.as_ref() {
         ERASED => serde_json::from_str::<Erased>(payload).map(|erased| vec![(erased.digest, true)]).unwrap_or_default(),
         RETIRED => {
-            let retired = serde_json::from_str::<Retired>(payload).map(|retired| retired.digests);
+            let retired = serde_json::from_str::<RetiredContent>(payload).map(|retired| retired.digests);
             retired.unwrap_or_default().into_iter().map(|digest| (digest, false)).collect()
         }
         _ => Vec::new(),

@@ -63,7 +63,7 @@ impl Head {
     pub const START: Head = Head { position: 0, hash: Digest::ZERO };
 }
 
-/// What the log says cannot have happened.
+/// An event that cannot follow the ones before it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CorruptLog(pub String);

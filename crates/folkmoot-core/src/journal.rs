@@ -24,7 +24,7 @@ pub(crate) use record::{RecordOutcome, must_be_writer, record};
 
 use crate::{Digest, GateId, Name, QuestionId, RunId, Timestamp};
 
-/// What a step is called, the same in every execution: `draft`, `critique.2/attack`.
+/// The name of a journal entry, the same in every execution: `draft`, `critique.2/attack`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct EntryKey(Arc<str>);
@@ -131,7 +131,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// How far an entry is, in one word.
+    /// How far a journal entry is, in one word.
     pub enum EntryStatus {
         /// It is about to be done, or it was done and nobody could say so.
         Begun = "begun",

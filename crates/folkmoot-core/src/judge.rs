@@ -15,13 +15,13 @@ pub use runs::must_not_be_stopped_at;
 use crate::{
     Action, Actor, Artifact, Command, Commit, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Outcome,
     Presence, Principal, Refusal, Role, Row, SessionId, Subject, Timer, TimerChange, Timestamp, Wake, delivery,
-    erase::{self, ContentStatus, Erased, Retired},
-    event,
+    erase::{self, ContentStatus, Erased, RetiredContent},
+    event::EventKind,
     gate::{self, GateEvent, GateState, Opening, Verdict},
     presence::PresenceClaim,
     principal, quota,
     run::{self, RunKind, RunLimits, RunStart},
-    token::{self, Token},
+    token::{self, Token, TokenKind},
 };
 
 /// Judges `command` on the rows that it [needs](Command::needs). Reads no clock and no disk.
@@ -264,7 +264,7 @@ impl Case<'_> {
     /// for: a looser policy than the configured one is a person's to choose.
     fn must_not_loosen(&self, as_agent: impl FnOnce() -> Result<GateEvent, Refusal>) -> Result<(), Refusal> {
         match self.shown {
-            Some(shown) if shown.kind() == token::TokenKind::Personal => match as_agent() {
+            Some(shown) if shown.kind() == TokenKind::Personal => match as_agent() {
                 Err(_) => shown.must_be(Presence::Terminal),
                 Ok(_) => Ok(()),
             },
@@ -369,7 +369,7 @@ impl Case<'_> {
         }
         let row =
             |kept: &ContentStatus| Row::Erased { digest: kept.digest, erasures: kept.erasures, barred: kept.barred };
-        let payload = json(&Retired { digests: digests.clone(), decided_before });
+        let payload = json(&RetiredContent { digests: digests.clone(), decided_before });
         let stream = format!("retention:{}", self.command.id);
         Commit {
             rows: old.into_iter().map(row).collect(),
@@ -393,10 +393,7 @@ impl Case<'_> {
         session: Option<&SessionId>,
     ) -> Fact {
         let kind = kind.into();
-        debug_assert!(
-            !event::EventKind::is_ours(&kind) || kind.parse::<event::EventKind>().is_ok(),
-            "{kind} is in no vocabulary"
-        );
+        debug_assert!(!EventKind::is_ours(&kind) || kind.parse::<EventKind>().is_ok(), "{kind} is in no vocabulary");
         Fact {
             stream: stream.into(),
             stream_seq,

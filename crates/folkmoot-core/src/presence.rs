@@ -5,7 +5,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use crate::{Action, Refusal, gate::Risk, token};
+use crate::{Action, Refusal, gate::Risk, token::TokenKind};
 
 vocabulary! {
     /// How it was shown that a person acted, the weakest first. Each counts for those before it.
@@ -32,18 +32,18 @@ pub type Demands = BTreeMap<Risk, Presence>;
 /// program that sent it claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PresenceClaim {
-    kind: token::TokenKind,
+    kind: TokenKind,
     presence: Presence,
 }
 
 impl PresenceClaim {
     /// `claimed` is what the request says. Only a terminal can be claimed: a passphrase is shown by
     /// the token itself.
-    pub(crate) fn new(kind: token::TokenKind, claimed: Option<Presence>) -> Self {
+    pub(crate) fn new(kind: TokenKind, claimed: Option<Presence>) -> Self {
         let presence = match (kind, claimed) {
-            (token::TokenKind::Protected, _) => Presence::Passphrase,
-            (token::TokenKind::Minted | token::TokenKind::Personal, Some(Presence::Terminal)) => Presence::Terminal,
-            (token::TokenKind::Minted | token::TokenKind::Personal | token::TokenKind::Reading, _) => Presence::Token,
+            (TokenKind::Protected, _) => Presence::Passphrase,
+            (TokenKind::Minted | TokenKind::Personal, Some(Presence::Terminal)) => Presence::Terminal,
+            (TokenKind::Minted | TokenKind::Personal | TokenKind::Reading, _) => Presence::Token,
         };
         Self { kind, presence }
     }
@@ -54,7 +54,7 @@ impl PresenceClaim {
     }
 
     /// The kind of the token.
-    pub(crate) fn kind(self) -> token::TokenKind {
+    pub(crate) fn kind(self) -> TokenKind {
         self.kind
     }
 
@@ -62,18 +62,18 @@ impl PresenceClaim {
     /// judged with the gate.
     pub(crate) fn must_allow(self, action: &Action) -> Result<(), Refusal> {
         match self.kind {
-            token::TokenKind::Reading => self.must_be(Presence::Passphrase),
-            token::TokenKind::Personal if is_personal(action) => self.must_be(Presence::Terminal),
-            token::TokenKind::Minted | token::TokenKind::Personal | token::TokenKind::Protected => Ok(()),
+            TokenKind::Reading => self.must_be(Presence::Passphrase),
+            TokenKind::Personal if is_personal(action) => self.must_be(Presence::Terminal),
+            TokenKind::Minted | TokenKind::Personal | TokenKind::Protected => Ok(()),
         }
     }
 
     /// Refuses a decision on a gate for which more is demanded.
     pub(crate) fn must_decide(self, demanded: Option<Presence>) -> Result<(), Refusal> {
         let usual = match self.kind {
-            token::TokenKind::Minted | token::TokenKind::Protected => Presence::Token,
-            token::TokenKind::Personal => Presence::Terminal,
-            token::TokenKind::Reading => Presence::Passphrase,
+            TokenKind::Minted | TokenKind::Protected => Presence::Token,
+            TokenKind::Personal => Presence::Terminal,
+            TokenKind::Reading => Presence::Passphrase,
         };
         self.must_be(demanded.map_or(usual, |demanded| demanded.max(usual)))
     }

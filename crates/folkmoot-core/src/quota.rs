@@ -38,7 +38,7 @@ impl Default for Quota {
     }
 }
 
-/// What an agent has open, in the transaction that judges.
+/// What an agent has open, read in the transaction that judges its command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QuotaUsage {
     /// Its pending gates. A store may stop counting beyond the limit.

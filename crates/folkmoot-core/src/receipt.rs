@@ -44,7 +44,7 @@ pub struct Receipt {
     pub votes: Vec<Vote>,
 }
 
-/// One content of a gate, as a reviewer saw it.
+/// One revision of a gate's content, as a reviewer saw it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptContent {
     /// What the reviewer could say.
@@ -87,7 +87,7 @@ pub struct ReceiptArtifact {
     pub content: ContentText,
 }
 
-/// Content under its digest.
+/// Stored content, with its digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentText {
     /// Of the bytes.

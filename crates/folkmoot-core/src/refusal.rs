@@ -7,7 +7,7 @@ use crate::{
     halt::Lifting,
     journal::EntryKey,
     presence,
-    question::{self, Closure, QuestionType},
+    question::{Closure, QuestionStatus, QuestionType},
     run::RunStatus,
 };
 
@@ -248,7 +248,7 @@ fn words(choices: &[Choice]) -> String {
 
 /// What to do about a denial that goes on halting its asker.
 fn still_halts(closure: &Closure) -> &'static str {
-    match closure.status == question::QuestionStatus::Denied && closure.fetched_at.is_none() {
+    match closure.status == QuestionStatus::Denied && closure.fetched_at.is_none() {
         true => "; it halts its asker until that has acknowledged it, or a reviewer has (`folkmoot question cancel`)",
         false => "",
     }

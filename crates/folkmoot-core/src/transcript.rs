@@ -51,12 +51,12 @@ use serde_json::Value;
 use crate::{
     Action, Actor, Capability, Deadline, Delivery, Digest, Gate, GateId, Halt, Hold, Name, Outcome, Principal,
     Question, QuestionId, Refusal, Role, Run, RunId, SessionId, Subject, Timeout, Timestamp, Webhook,
-    delivery::{self, Abandonment, Again, DeliveryResult, Settling, Subscription},
+    delivery::{Abandonment, DeliveryResult, DeliveryState, RetryAdvice, Settling, Subscription},
     gate::{Amendment, ArtifactRef, Choice, Extension, GateKind, GatePolicy, GateState, Opening, Risk, Verdict},
     halt::Raising,
     journal::{Entry, EntryKey, EntryKind, EntryState, Fence, NewEntry, Recording, StepError, Waits, Write},
-    question::{self, Asking, Close, Closing, TypeDefaults},
-    run::{self, Claiming, Conclusion, Outage, Parking, RunLimits, Starting, Stopping},
+    question::{Asking, Close, Closing, QuestionPolicy, TypeDefaults},
+    run::{Claiming, Conclusion, Outage, Parking, RunLimits, RunState, Starting, Stopping},
     token::Minting,
     webhook::{NewWebhook, WebhookChange},
 };
@@ -119,7 +119,7 @@ pub(crate) struct Stage {
     pub world: World,
     policy: GatePolicy,
     now: Option<Timestamp>,
-    usual: question::QuestionPolicy,
+    usual: QuestionPolicy,
     gate: Option<GateId>,
     question: Option<QuestionId>,
     run: Option<RunId>,
@@ -327,9 +327,9 @@ impl Stage {
             "settles" => {
                 let Delivery { id, epoch, .. } = self.delivery(words).clone();
                 let again = match words.text("again").as_deref() {
-                    Some("never") => Again::Never,
-                    Some(after) => Again::After(span(after)),
-                    None => Again::Later,
+                    Some("never") => RetryAdvice::Never,
+                    Some(after) => RetryAdvice::After(span(after)),
+                    None => RetryAdvice::Later,
                 };
                 let failed = words.quoted.take().map(|reason| DeliveryResult::Failed { reason, again });
                 let result = failed.unwrap_or(DeliveryResult::Told);
@@ -618,22 +618,22 @@ fn delivery_state(delivery: &Delivery) -> String {
     let Delivery { channel, kind, attempts, .. } = delivery;
     let why = delivery.last_error.as_ref().map_or_else(String::new, |why| format!(" after \"{why}\""));
     let state = match delivery.state {
-        delivery::DeliveryState::Waiting { due } => format!("waiting until {}", clock(due)),
-        delivery::DeliveryState::Sending { until } => format!("sending until {}", clock(until)),
-        delivery::DeliveryState::Delivered { .. } => "delivered".to_owned(),
-        delivery::DeliveryState::Dead { .. } => "dead".to_owned(),
+        DeliveryState::Waiting { due } => format!("waiting until {}", clock(due)),
+        DeliveryState::Sending { until } => format!("sending until {}", clock(until)),
+        DeliveryState::Delivered { .. } => "delivered".to_owned(),
+        DeliveryState::Dead { .. } => "dead".to_owned(),
     };
     format!("{kind} to {channel} {state}{why} ({attempts})")
 }
 
 fn run_state(run: &Run) -> String {
     match &run.state {
-        run::RunState::Pending => "pending".to_owned(),
-        run::RunState::Outside => "outside".to_owned(),
-        run::RunState::Running { node, .. } => format!("running on {node}, claim {}", run.epoch),
-        run::RunState::Parked(_) => "parked".to_owned(),
-        run::RunState::Stopped { code, .. } => format!("stopped {code}"),
-        run::RunState::Ended(ending) => format!("{} by {}", ending.outcome, ending.by),
+        RunState::Pending => "pending".to_owned(),
+        RunState::Outside => "outside".to_owned(),
+        RunState::Running { node, .. } => format!("running on {node}, claim {}", run.epoch),
+        RunState::Parked(_) => "parked".to_owned(),
+        RunState::Stopped { code, .. } => format!("stopped {code}"),
+        RunState::Ended(ending) => format!("{} by {}", ending.outcome, ending.by),
     }
 }
 

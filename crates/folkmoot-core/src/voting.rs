@@ -58,7 +58,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Why nothing was decided, or another method had to.
+    /// Why an election decided nothing, or needed another method.
     pub enum VotingReason {
         /// Nobody voted for anybody.
         NoVotes = "no_votes",
@@ -104,7 +104,7 @@ impl VotingMethod {
 
 /// What an election came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Elected {
+pub struct ElectionResult {
     /// How it was counted.
     pub method: VotingMethod,
     /// Who won; nobody where nothing was decided.
@@ -153,10 +153,10 @@ impl Points {
 
 /// Holds an election among these candidates. A ballot that cannot be counted is refused, and with
 /// it the election: whoever collects ballots leaves it out, and records why.
-pub fn elect(candidates: &[Name], ballots: &[Ballot], rules: VotingRules) -> Result<Elected, BadBallot> {
+pub fn elect(candidates: &[Name], ballots: &[Ballot], rules: VotingRules) -> Result<ElectionResult, BadBallot> {
     let ballots = ballot::checked(candidates, ballots)?;
     let counted = u32::try_from(ballots.len()).unwrap_or(u32::MAX);
-    let empty = Elected {
+    let empty = ElectionResult {
         method: rules.method,
         winner: None,
         undecided: None,
@@ -167,7 +167,7 @@ pub fn elect(candidates: &[Name], ballots: &[Ballot], rules: VotingRules) -> Res
         points: BTreeMap::new(),
         counted,
     };
-    let undecided = |reason| Ok(Elected { undecided: Some(reason), ..empty.clone() });
+    let undecided = |reason| Ok(ElectionResult { undecided: Some(reason), ..empty.clone() });
     if ballots.is_empty() {
         return undecided(VotingReason::NoVotes);
     }
@@ -175,23 +175,23 @@ pub fn elect(candidates: &[Name], ballots: &[Ballot], rules: VotingRules) -> Res
         return undecided(VotingReason::TooFewVotes);
     }
     let held = match rules.method {
-        VotingMethod::Plurality => Elected { points: count::first_places(candidates, &ballots), ..empty },
+        VotingMethod::Plurality => ElectionResult { points: count::first_places(candidates, &ballots), ..empty },
         VotingMethod::Majority => {
             let points = count::first_places(candidates, &ballots);
             let lacks = points.values().all(|has| has.points * 2 <= u64::from(counted));
-            Elected { undecided: lacks.then_some(VotingReason::NoMajority), points, ..empty }
+            ElectionResult { undecided: lacks.then_some(VotingReason::NoMajority), points, ..empty }
         }
         VotingMethod::Unanimous => {
             let points = count::first_places(candidates, &ballots);
             let differs = points.values().all(|has| has.points < u64::from(counted));
-            Elected { undecided: differs.then_some(VotingReason::NotUnanimous), points, ..empty }
+            ElectionResult { undecided: differs.then_some(VotingReason::NotUnanimous), points, ..empty }
         }
         VotingMethod::Weighted => {
             let points = count::weights(candidates, &ballots);
             let weightless = points.values().all(|has| has.points == 0);
-            Elected { undecided: weightless.then_some(VotingReason::NoVotes), points, ..empty }
+            ElectionResult { undecided: weightless.then_some(VotingReason::NoVotes), points, ..empty }
         }
-        VotingMethod::Borda => Elected { points: count::places(candidates, &ballots), ..empty },
+        VotingMethod::Borda => ElectionResult { points: count::places(candidates, &ballots), ..empty },
         VotingMethod::Condorcet => condorcet(candidates, &ballots, rules.fallback, empty),
     };
     Ok(decide(held, &ballots, rules))
@@ -203,23 +203,23 @@ pub fn first_choices(candidates: &[Name], ballots: &[Ballot]) -> Result<Vec<Name
     Ok(counted.into_iter().filter_map(|ballot| ballot.ranking.into_iter().next()).collect())
 }
 
-fn condorcet(candidates: &[Name], ballots: &[Ballot], fallback: Fallback, empty: Elected) -> Elected {
+fn condorcet(candidates: &[Name], ballots: &[Ballot], fallback: Fallback, empty: ElectionResult) -> ElectionResult {
     let pairwise = Pairwise::of(candidates, ballots);
     let points = pairwise.victories();
     if let Some(winner) = pairwise.winner() {
-        return Elected { first: vec![winner], points, ..empty };
+        return ElectionResult { first: vec![winner], points, ..empty };
     }
     let reason = if pairwise.has_unbeaten() { VotingReason::CondorcetTie } else { VotingReason::CondorcetCycle };
-    let held = Elected { fallback: Some(fallback), fallback_reason: Some(reason), ..empty };
+    let held = ElectionResult { fallback: Some(fallback), fallback_reason: Some(reason), ..empty };
     match fallback {
-        Fallback::Borda => Elected { points: count::places(candidates, ballots), ..held },
-        Fallback::Schulze => Elected { first: pairwise.schulze(), points, ..held },
-        Fallback::RankedPairs => Elected { first: pairwise.ranked_pairs(), points, ..held },
+        Fallback::Borda => ElectionResult { points: count::places(candidates, ballots), ..held },
+        Fallback::Schulze => ElectionResult { first: pairwise.schulze(), points, ..held },
+        Fallback::RankedPairs => ElectionResult { first: pairwise.ranked_pairs(), points, ..held },
     }
 }
 
 /// Who is first, and who of them wins.
-fn decide(mut held: Elected, ballots: &[Ballot], rules: VotingRules) -> Elected {
+fn decide(mut held: ElectionResult, ballots: &[Ballot], rules: VotingRules) -> ElectionResult {
     if held.first.is_empty() {
         let most = held.points.values().copied().max_by(|one, two| one.compare(*two)).unwrap_or_default();
         let close = |has: &Points| match rules.method {

@@ -68,8 +68,8 @@ struct Verifying<'a> {
 impl Verifying<'_> {
     /// Walks the chain to where the log ends now, and returns the tokens and webhooks, and what was
     /// erased, as the log knows them there.
-    async fn verify_log(&self, report: &mut VerificationReport) -> Result<(Logged, Erasures), Error> {
-        let (mut logged, mut erasures) = (Logged::default(), Erasures::default());
+    async fn verify_log(&self, report: &mut VerificationReport) -> Result<(LoggedFacts, Erasures), Error> {
+        let (mut logged, mut erasures) = (LoggedFacts::default(), Erasures::default());
         let mut walk = LogWalk::new();
         let end = self.store.head().await?;
         while walk.head.position < end.position && !report.is_full() {
@@ -95,7 +95,7 @@ impl Verifying<'_> {
     }
 
     /// Compares the tokens' and webhooks' rows with the log, at a moment in which neither changes.
-    async fn verify_logged(&self, report: &mut VerificationReport, mut logged: Logged) -> Result<(), Error> {
+    async fn verify_logged(&self, report: &mut VerificationReport, mut logged: LoggedFacts) -> Result<(), Error> {
         let mut position = report.events;
         loop {
             let tokens: Vec<Token> = self.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
@@ -190,12 +190,12 @@ impl Verifying<'_> {
 
 /// What the log says of that of which each event says all.
 #[derive(Clone, Default, PartialEq)]
-struct Logged {
+struct LoggedFacts {
     tokens: BTreeMap<TokenId, Token>,
     webhooks: BTreeMap<WebhookId, LoggedWebhook>,
 }
 
-impl Logged {
+impl LoggedFacts {
     fn learn(&mut self, event: &Event) {
         let (kind, payload) = (event.fact.kind.as_ref(), &event.fact.payload);
         if kind.starts_with("token.")

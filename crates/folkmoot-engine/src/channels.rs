@@ -28,7 +28,7 @@ struct ChannelRegistryState {
     subscriptions: Arc<[Subscription]>,
 }
 
-/// What a channel is to this node.
+/// What this node knows of a channel.
 #[derive(Debug)]
 pub(crate) enum ChannelTarget {
     /// Configuration says what it is.

@@ -13,7 +13,7 @@ const ROUND: Duration = Duration::from_secs(24 * 3600);
 
 /// How a phase got past its end, or did not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Passed {
+pub enum PhasePassage {
     /// No gate stands there.
     Auto(AutoApproved),
     /// The gate was decided; its outcome says what follows.
@@ -27,10 +27,10 @@ impl Engine {
         config: &GateConfig,
         caller: Caller,
         mut request: OpenRequest,
-    ) -> Result<Passed, Error> {
+    ) -> Result<PhasePassage, Error> {
         let opening = &mut request.opening;
         if let PhaseCheck::Approved(auto) = config.check(opening.phase.as_str()) {
-            return Ok(Passed::Auto(auto));
+            return Ok(PhasePassage::Auto(auto));
         }
         opening.timeout = opening.timeout.or(Some(config.timeout));
         opening.notification_channels.extend(config.notification_channels.iter().cloned());
@@ -39,7 +39,7 @@ impl Engine {
         loop {
             let view = self.wait(&principal, &opened.gate.id, ROUND).await?;
             if view.gate.decision().is_some() {
-                return Ok(Passed::Decided(Box::new(view)));
+                return Ok(PhasePassage::Decided(Box::new(view)));
             }
         }
     }

@@ -22,7 +22,7 @@ use folkmoot_core::{
     Event, Hold, HoldId, Name, Principal, Question, QuestionId, Role, Run, Scope, SessionId, Timestamp,
     clearance::{Holds, ReleaseReason, Target},
     halt::HaltEvent,
-    question::{self, QuestionEvent, QuestionStatus},
+    question::{QuestionEvent, QuestionState, QuestionStatus},
     run::{self, RunState},
 };
 use folkmoot_store::{Error, QuestionQuery, Store};
@@ -49,7 +49,7 @@ const AGENTS_KEPT: usize = 4096;
 
 /// An agent may work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cleared {
+pub struct ClearanceGranted {
     /// What became of the last thing that covered it.
     pub reason: ReleaseReason,
     /// Answers to the questions that covered it.
@@ -58,7 +58,7 @@ pub struct Cleared {
 
 /// An agent may not work.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Uncleared {
+pub enum ClearanceRefused {
     /// The waiter's own time was over.
     #[error("still halted after the time that was given; wait again, or see what holds it")]
     Timeout {
@@ -159,13 +159,13 @@ enum ClearanceWaitEnd {
 }
 
 /// What a waiter finds when it registers.
-enum Registered<'a> {
+enum RegistrationResult<'a> {
     Clear,
     Denied(Vec<QuestionId>),
     Waiting(oneshot::Receiver<ClearanceWaitEnd>, ClearanceRegistration<'a>),
 }
 
-/// Dropping it ends the waiting, and no trace remains.
+/// A registered wait for clearance. Dropping it ends the wait and removes it.
 struct ClearanceRegistration<'a> {
     clearance: &'a ClearanceTracker,
     number: u64,
@@ -200,7 +200,7 @@ impl Engine {
         agent: &Name,
         session: Option<&SessionId>,
         timeout: Duration,
-    ) -> Result<Cleared, Uncleared> {
+    ) -> Result<ClearanceGranted, ClearanceRefused> {
         // It limits only how long something may cover the agent: whom nothing covers needs no time.
         let mut over = self.0.host.sleep(timeout);
         let mut gone: Vec<Arc<Release>> = Vec::new();
@@ -208,9 +208,9 @@ impl Engine {
         let mut looks_back = true;
         loop {
             match self.0.clearance.register(agent, session) {
-                Registered::Clear => {}
-                Registered::Denied(denials) => return Err(self.denied(principal, denials).await),
-                Registered::Waiting(waiting, registration) => {
+                RegistrationResult::Clear => {}
+                RegistrationResult::Denied(denials) => return Err(self.denied(principal, denials).await),
+                RegistrationResult::Waiting(waiting, registration) => {
                     looks_back = registration.looks_back;
                     let ended = tokio::select! {
                         biased;
@@ -258,9 +258,9 @@ impl Engine {
         agent: &Name,
         session: Option<&SessionId>,
         gone: Vec<Arc<Release>>,
-    ) -> Uncleared {
+    ) -> ClearanceRefused {
         let blocked_by = self.blocked_by(agent.as_str(), session.map(SessionId::as_str));
-        Uncleared::Timeout { blocked_by, answers: told(principal, gone) }
+        ClearanceRefused::Timeout { blocked_by, answers: told(principal, gone) }
     }
 
     /// Whether nothing covers this agent, as the log has it when this is called.
@@ -418,7 +418,7 @@ impl Engine {
         Ok(gone)
     }
 
-    async fn denied(&self, principal: &Principal, denials: Vec<QuestionId>) -> Uncleared {
+    async fn denied(&self, principal: &Principal, denials: Vec<QuestionId>) -> ClearanceRefused {
         let mut answers = Vec::new();
         for id in denials {
             let found = match self.0.store.question(&id).await {
@@ -428,7 +428,7 @@ impl Engine {
             let Some(question) = found.map(|view| view.question) else { continue };
             answers.extend(release_of(&question).filter(|release| release.may_be_told(principal)));
         }
-        Uncleared::Denied { answers }
+        ClearanceRefused::Denied { answers }
     }
 }
 
@@ -529,16 +529,16 @@ impl ClearanceTracker {
         }
     }
 
-    fn register(&self, agent: &Name, session: Option<&SessionId>) -> Registered<'_> {
+    fn register(&self, agent: &Name, session: Option<&SessionId>) -> RegistrationResult<'_> {
         let mut known = write(&self.known);
         let covering = known.holds.covering(agent.as_str(), session.map(SessionId::as_str));
         if covering.is_empty() {
-            return Registered::Clear;
+            return RegistrationResult::Clear;
         }
         let denials = covering.iter().filter(|hold| hold.denied);
         let denials: Vec<_> = denials.filter_map(|hold| hold.id.question()).cloned().collect();
         if !denials.is_empty() {
-            return Registered::Denied(denials);
+            return RegistrationResult::Denied(denials);
         }
         let looks_back = covering.iter().any(|hold| hold.since < self.started_at);
         let (released, waiting) = oneshot::channel();
@@ -552,7 +552,7 @@ impl ClearanceTracker {
         let gone = known.gone.get(agent).cloned().unwrap_or_default();
         let (agent, session) = (agent.clone(), session.cloned());
         known.waiting.insert(number, ClearanceWaiter { agent, session, gone, released: Some(released) });
-        Registered::Waiting(waiting, ClearanceRegistration { clearance: self, number, looks_back })
+        RegistrationResult::Waiting(waiting, ClearanceRegistration { clearance: self, number, looks_back })
     }
 
     fn read<T>(&self, look: impl FnOnce(&ClearanceState) -> T) -> T {
@@ -649,16 +649,16 @@ fn forget<K: std::hash::Hash + Eq>(numbers: &mut HashMap<K, BTreeSet<u64>>, key:
     }
 }
 
-/// What became of something, what was answered to it, and why.
+/// How a hold ended, the answer to its question, and the reason.
 type HoldEnd = (ReleaseReason, Option<serde_json::Value>, String);
 
-fn cleared(principal: &Principal, gone: Vec<Arc<Release>>) -> Cleared {
+fn cleared(principal: &Principal, gone: Vec<Arc<Release>>) -> ClearanceGranted {
     let reason = match gone.last().map(|release| release.reason) {
         // It was another's that was denied: this one was only released by it.
         None | Some(ReleaseReason::Denied) => ReleaseReason::Answered,
         Some(reason) => reason,
     };
-    Cleared { reason, answers: told(principal, gone) }
+    ClearanceGranted { reason, answers: told(principal, gone) }
 }
 
 fn told(principal: &Principal, gone: Vec<Arc<Release>>) -> Vec<Release> {
@@ -670,7 +670,7 @@ fn told(principal: &Principal, gone: Vec<Arc<Release>>) -> Vec<Release> {
 fn release_of(question: &Question) -> Option<Release> {
     let closure = question.closure()?;
     // As it was while it was open.
-    let hold = Question { state: question::QuestionState::Pending, ..question.clone() }.hold()?;
+    let hold = Question { state: QuestionState::Pending, ..question.clone() }.hold()?;
     Some(Release {
         id: hold.id.clone(),
         reason: ReleaseReason::from(closure),

@@ -20,7 +20,7 @@ use folkmoot_store::{Error, QUEUE, Store, WriteResult};
 use tracing::{Instrument, Span, field};
 
 pub use erase::Erasure;
-pub use open::{OpenRequest, Opened};
+pub use open::{OpenRequest, OpenedGate};
 pub use run::RecordedEntry;
 pub use tokens::Minted;
 

@@ -3,7 +3,7 @@
 
 use std::{fmt, time::Duration};
 
-use folkmoot_core::{Delivery, Event, Timestamp, Webhook, delivery::Again};
+use folkmoot_core::{Delivery, Event, Timestamp, Webhook, delivery::RetryAdvice};
 use folkmoot_store::{GateView, QuestionView};
 use futures_util::future::BoxFuture;
 
@@ -12,12 +12,12 @@ pub trait Courier: fmt::Debug + Send + Sync {
     /// Tells one channel of one event, or says why not. It is told to go again, under the same id,
     /// where it said so, where it took too long, and where the server died before it heard what
     /// came of it.
-    fn deliver(&self, letter: Letter) -> BoxFuture<'static, Result<(), CourierFailure>>;
+    fn deliver(&self, letter: CourierMessage) -> BoxFuture<'static, Result<(), CourierFailure>>;
 }
 
 /// All that there is to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
+pub struct CourierMessage {
     /// To whom, under which id, and how often it was tried.
     pub delivery: Delivery,
     /// When it was taken, by the engine's clock.
@@ -32,28 +32,28 @@ pub struct Letter {
     pub question: Option<QuestionView>,
 }
 
-/// Why a channel was not told.
+/// Why a courier did not deliver a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CourierFailure {
     /// What happened. It is kept and shown, so it holds no secret.
     pub reason: String,
     /// Whether it may help to try again.
-    pub again: Again,
+    pub again: RetryAdvice,
 }
 
 impl CourierFailure {
     /// It would fail the same way.
     pub fn never(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), again: Again::Never }
+        Self { reason: reason.into(), again: RetryAdvice::Never }
     }
 
     /// It may work another time.
     pub fn later(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), again: Again::Later }
+        Self { reason: reason.into(), again: RetryAdvice::Later }
     }
 
     /// The receiver said when it may work.
     pub fn after(reason: impl Into<String>, span: Duration) -> Self {
-        Self { reason: reason.into(), again: Again::After(span) }
+        Self { reason: reason.into(), again: RetryAdvice::After(span) }
     }
 }

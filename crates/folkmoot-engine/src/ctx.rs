@@ -56,7 +56,7 @@ macro_rules! key {
     }};
 }
 
-/// One call on the `Ctx`, in its place.
+/// One call on the `Ctx`, with its key and its position in the branch.
 #[derive(Clone, Debug)]
 struct CtxCall {
     key: EntryKey,

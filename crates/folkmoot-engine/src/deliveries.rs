@@ -24,7 +24,7 @@ use folkmoot_store::{Error, Store, WaitingFor};
 use futures_util::future::join_all;
 use tokio::sync::{Notify, oneshot};
 
-use crate::{Courier, CourierFailure, Engine, Letter, channels::ChannelTarget, lock::lock};
+use crate::{Courier, CourierFailure, CourierMessage, Engine, channels::ChannelTarget, lock::lock};
 
 /// Looked for at least this often: another node may have written something and died.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -88,7 +88,7 @@ impl Deliveries {
     }
 }
 
-/// When each channel was last given a place, by a count of the times that places were given.
+/// When each channel was last given a slot, counted in slots given.
 #[derive(Debug, Default)]
 struct SlotHistory {
     times: u64,
@@ -106,7 +106,7 @@ impl SlotHistory {
     }
 }
 
-/// One place of a channel, from before something is taken for it until that is sent.
+/// One of a channel's slots, held from before a delivery is claimed until it is sent.
 struct ChannelSlot {
     engine: Engine,
     channel: String,
@@ -331,7 +331,7 @@ impl Engine {
         }
     }
 
-    async fn letter(&self, delivery: Delivery) -> Result<Letter, CourierFailure> {
+    async fn letter(&self, delivery: Delivery) -> Result<CourierMessage, CourierFailure> {
         let webhook = match self.0.channels.find(&delivery.channel) {
             ChannelTarget::Configured => None,
             ChannelTarget::Webhook(webhook) => Some(*webhook),
@@ -356,7 +356,7 @@ impl Engine {
         {
             question = self.0.store.question(&id).await.map_err(unreadable)?;
         }
-        Ok(Letter { delivery, at: self.now(), webhook, event, gate, question })
+        Ok(CourierMessage { delivery, at: self.now(), webhook, event, gate, question })
     }
 
     /// Says what came of it, for as long as nobody else may have begun to send it again.

@@ -97,15 +97,15 @@ impl Engine {
     }
 
     /// How far what this node offers to its subscribers is behind the log.
-    pub async fn feed_lag(&self) -> Result<Lag, Error> {
+    pub async fn feed_lag(&self) -> Result<FeedLag, Error> {
         let offered = self.0.store.offered();
         let events = self.0.store.head().await?.position.saturating_sub(offered);
         if events == 0 {
-            return Ok(Lag::default());
+            return Ok(FeedLag::default());
         }
         let oldest = self.0.store.events(offered, 1).await?;
         let age = oldest.first().map_or(0, |event| self.now().as_micros() - event.fact.at.as_micros());
-        Ok(Lag { events, age: Duration::from_micros(u64::try_from(age).unwrap_or(0)) })
+        Ok(FeedLag { events, age: Duration::from_micros(u64::try_from(age).unwrap_or(0)) })
     }
 
     /// Changes when the database turns out to have lost the end of its log: positions from before
@@ -149,7 +149,7 @@ impl Engine {
 
 /// See [`Engine::feed_lag`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lag {
+pub struct FeedLag {
     /// How many events are not offered yet.
     pub events: u64,
     /// How old the oldest of them is.

@@ -45,7 +45,7 @@ use folkmoot_core::{
     audit::{AuditProblem, AuditedRow, check_row},
     delivery::Subscription,
     gate::GatePolicy,
-    question,
+    question::QuestionPolicy,
 };
 use folkmoot_store::{AnyStore, Page, Sqlite, SteadyClock, Store};
 use tokio::sync::watch;
@@ -53,13 +53,13 @@ use tokio_util::sync::CancellationToken;
 
 pub use agent_limit::AgentLimit;
 pub use audit::{VerificationReport, verify};
-pub use check::Passed;
-pub use clearance::{Cleared, HaltOverview, Release, Uncleared};
-pub use commands::{ArtifactInput, Erasure, Minted, OpenRequest, Opened, RecordedEntry};
-pub use courier::{Courier, CourierFailure, Letter};
+pub use check::PhasePassage;
+pub use clearance::{ClearanceGranted, ClearanceRefused, HaltOverview, Release};
+pub use commands::{ArtifactInput, Erasure, Minted, OpenRequest, OpenedGate, RecordedEntry};
+pub use courier::{Courier, CourierFailure, CourierMessage};
 pub use credentials::Credential;
 pub use ctx::{Ctx, GateOutcome, GateSpec, OnUncertain, QuestionOutcome, QuestionSpec, Retry, Step};
-pub use feed::Lag;
+pub use feed::FeedLag;
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
 pub use folkmoot_store::{
     Cursor, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, JournalQuery, LessonQuery, LessonView,
@@ -67,18 +67,18 @@ pub use folkmoot_store::{
 };
 pub use host::{Host, HostTask, TokioHost};
 pub use retention::Retention;
-pub use runs::{Awaited, WaitDetails};
+pub use runs::{RunWaitOutcome, WaitDetails};
 pub use wait::Waiter;
-pub use worker::{ReplayReport, Replayed, WorkerSettings};
+pub use worker::{ReplayOutcome, ReplayReport, WorkerSettings};
 pub use workflow::{Failure, Hindrance, Workflows};
 
-/// What an engine is told when it starts.
+/// What an engine is configured with.
 #[derive(Clone, Debug, Default)]
 pub struct EngineSettings {
     /// What holds for gates.
     pub gates: GatePolicy,
     /// What holds for questions.
-    pub questions: question::QuestionPolicy,
+    pub questions: QuestionPolicy,
     /// How much one agent may have open.
     pub quota: Quota,
     /// The workflows that this node executes.
@@ -105,7 +105,7 @@ struct Inner {
     store: AnyStore,
     host: Arc<dyn Host>,
     policy: GatePolicy,
-    questions: question::QuestionPolicy,
+    questions: QuestionPolicy,
     quota: Quota,
     refusals: refusals::Refusals,
     agent_writes: AgentLimit,

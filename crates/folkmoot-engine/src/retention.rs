@@ -130,7 +130,7 @@ impl Engine {
     }
 }
 
-/// What counts as over.
+/// Which rows ended long enough ago that their content may be erased.
 struct RetentionCutoff {
     /// Since before then.
     before: Timestamp,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use folkmoot_core::{
     Deadline, Gate, GateStatus, Name, Principal, Question, Refusal, Run, RunId, Timestamp,
     journal::{Entry, Waits},
-    question,
+    question::QuestionStatus,
     run::{self, RunState},
 };
 use folkmoot_store::{Error, GateQuery, JournalLine, JournalQuery, Page, QuestionQuery, RunQuery, Store};
@@ -32,7 +32,7 @@ pub struct WaitDetails {
 
 /// How a wait came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Awaited {
+pub struct RunWaitOutcome {
     /// When.
     pub at: Timestamp,
     /// What was decided, or became of the question or run, in its own word.
@@ -63,7 +63,7 @@ impl Engine {
         let id = Some(run.start.id.clone());
         let gates =
             GateQuery { run: id.clone(), status: Some(GateStatus::Pending), limit: WAITS, ..GateQuery::default() };
-        let status = Some(question::QuestionStatus::Pending);
+        let status = Some(QuestionStatus::Pending);
         let questions = QuestionQuery { run: id.clone(), status, limit: WAITS, ..QuestionQuery::default() };
         let children = RunQuery { parent: id, limit: WAITS, ..RunQuery::default() };
         let (until, held) = match &run.state {
@@ -92,22 +92,22 @@ impl Engine {
 
     /// How a wait came to its end, if it has. The journal says only for what it waits: the answer
     /// is in that itself.
-    pub async fn awaited(&self, waits: &Waits) -> Result<Option<Awaited>, Error> {
+    pub async fn awaited(&self, waits: &Waits) -> Result<Option<RunWaitOutcome>, Error> {
         let store = &self.0.store;
         Ok(match waits {
             Waits::Gate(id) => store.gate(id).await?.and_then(|view| {
                 let decision = view.gate.decision()?;
-                Some(Awaited { at: decision.decided_at, outcome: Some(view.gate.status().word()) })
+                Some(RunWaitOutcome { at: decision.decided_at, outcome: Some(view.gate.status().word()) })
             }),
             Waits::Question(id) => store.question(id).await?.and_then(|view| {
                 let closure = view.question.closure()?;
-                Some(Awaited { at: closure.at, outcome: Some(closure.status.word()) })
+                Some(RunWaitOutcome { at: closure.at, outcome: Some(closure.status.word()) })
             }),
             Waits::Run(id) => store.run(id).await?.and_then(|run| {
                 let ending = run.ending()?;
-                Some(Awaited { at: ending.at, outcome: Some(ending.outcome.word()) })
+                Some(RunWaitOutcome { at: ending.at, outcome: Some(ending.outcome.word()) })
             }),
-            Waits::Until(moment) => (*moment <= self.now()).then_some(Awaited { at: *moment, outcome: None }),
+            Waits::Until(moment) => (*moment <= self.now()).then_some(RunWaitOutcome { at: *moment, outcome: None }),
         })
     }
 

@@ -10,12 +10,12 @@ use crate::Engine;
 #[derive(Debug, Default)]
 pub(crate) struct SharedHeadRead {
     asked: AtomicU64,
-    answered: Mutex<Answered>,
+    answered: Mutex<HeadReadResult>,
 }
 
 /// What everyone up to this number is told; nothing where the database did not answer.
 #[derive(Debug, Default)]
-struct Answered {
+struct HeadReadResult {
     up_to: u64,
     position: Option<u64>,
 }
@@ -29,7 +29,7 @@ impl Engine {
             // Whoever has asked by now is answered by this one read.
             let up_to = self.0.shared_head_read.asked.load(Ordering::SeqCst);
             let position = self.0.store.head().await.ok().map(|head| head.position);
-            *answered = Answered { up_to, position };
+            *answered = HeadReadResult { up_to, position };
         }
         answered.position
     }

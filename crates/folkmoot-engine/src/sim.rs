@@ -65,7 +65,7 @@ const SIMULATION_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// What the people say to a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Say {
+pub struct SimulatedDecision {
     /// In a word.
     pub choice: Choice,
     /// What to do otherwise.
@@ -74,13 +74,13 @@ pub struct Say {
     pub edited: Option<String>,
 }
 
-impl From<Choice> for Say {
+impl From<Choice> for SimulatedDecision {
     fn from(choice: Choice) -> Self {
         Self { choice, feedback: None, edited: None }
     }
 }
 
-type DecideFn = dyn Fn(&Gate) -> Option<Say> + Send + Sync;
+type DecideFn = dyn Fn(&Gate) -> Option<SimulatedDecision> + Send + Sync;
 type ReplyFn = dyn Fn(&Question) -> Option<Value> + Send + Sync;
 
 /// What is simulated.
@@ -139,7 +139,7 @@ impl Scenario {
 
     /// What the people say to a gate; nothing, for now, where this is `None`.
     #[must_use]
-    pub fn decide(mut self, decide: impl Fn(&Gate) -> Option<Say> + Send + Sync + 'static) -> Self {
+    pub fn decide(mut self, decide: impl Fn(&Gate) -> Option<SimulatedDecision> + Send + Sync + 'static) -> Self {
         self.decide = Some(Arc::new(decide));
         self
     }
@@ -196,16 +196,16 @@ impl SimulatedEffects {
     }
 
     /// What somebody says who goes and looks.
-    fn tell(&self, gate: &Gate) -> Say {
+    fn tell(&self, gate: &Gate) -> SimulatedDecision {
         let done = step_asked_about(gate).and_then(|key| lock(&self.0).get(key).map(|effect| effect.gave.to_string()));
         match done {
-            Some(result) => Say { choice: Choice::Adjust, feedback: None, edited: Some(result) },
+            Some(result) => SimulatedDecision { choice: Choice::Adjust, feedback: None, edited: Some(result) },
             None => Choice::Approve.into(),
         }
     }
 }
 
-/// How a simulation went.
+/// The result of a simulation.
 #[derive(Clone, Debug)]
 pub struct SimulationReport {
     /// What the run gave, or failed or stopped with.
@@ -235,7 +235,7 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> SimulationReport {
     let next = store.again().expect("it is in memory");
     let mut in_flight = Vec::new();
     let first = life(&world, scenario, store.witnessed(tripwire.clone()));
-    let Lived { outcome, kinds, kept, told, head } = match first {
+    let FinishedLife { outcome, kinds, kept, told, head } = match first {
         Life::Ended(lived) => lived,
         Life::Crashed(steps) => {
             in_flight = steps;
@@ -308,12 +308,12 @@ fn compare(calm: &SimulationReport, stormy: &SimulationReport, place: &str) {
 
 /// The life of one process.
 enum Life {
-    Ended(Lived),
+    Ended(FinishedLife),
     Crashed(Vec<String>),
 }
 
 /// What is left of a life that ended in peace.
-struct Lived {
+struct FinishedLife {
     outcome: Result<Value, Failure>,
     kinds: BTreeMap<String, EntryKind>,
     kept: Vec<String>,
@@ -339,7 +339,7 @@ fn life(world: &Arc<World>, scenario: &Scenario, store: Sqlite) -> Life {
     world.run(main, autopsy)
 }
 
-async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Error> {
+async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<FinishedLife, Error> {
     let starter = person("simulator", Role::Agent);
     let id: RunId = "run-of-the-simulation".parse().expect("plain words are an id");
     let starting = Starting {
@@ -403,7 +403,7 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<Lived, Err
         }
     }
     let head = engine.0.store.head().await?.hash;
-    Ok(Lived { outcome, kinds, kept, told, head })
+    Ok(FinishedLife { outcome, kinds, kept, told, head })
 }
 
 /// What a debate has kept, each row without when and where it was written; and that it is what the
@@ -439,7 +439,7 @@ async fn people(engine: Engine, scenario: Scenario) {
                 Some(decide) => decide(&view.gate),
                 None => Some(scenario.effects.tell(&view.gate)),
             };
-            let Some(Say { choice, feedback, edited }) = said else { continue };
+            let Some(SimulatedDecision { choice, feedback, edited }) = said else { continue };
             let verdict = Verdict { feedback, edited, ..Verdict::on(&view.gate, choice, "simulated") };
             // Somebody, or the clock, may have been faster.
             let _ = engine.decide(alice.clone().into(), verdict).await;

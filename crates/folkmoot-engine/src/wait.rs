@@ -92,7 +92,7 @@ impl Waiters {
     }
 }
 
-/// Somebody who listens to one stream.
+/// Receives the events of one stream while it lives.
 pub(crate) struct StreamListener<'a> {
     waiters: &'a Waiters,
     number: u64,

@@ -26,7 +26,7 @@ use futures_util::future::join_all;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-pub use replay::{ReplayReport, Replayed};
+pub use replay::{ReplayOutcome, ReplayReport};
 
 use crate::{
     Engine, Workflows,
@@ -43,7 +43,7 @@ const CLAIMS: usize = 64;
 /// moment.
 const POLL_MAX: Duration = Duration::from_secs(10);
 
-/// How much a node works at the same time.
+/// How much a node works on at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerSettings {
     /// Runs that it has taken and that do not wait.
@@ -457,7 +457,7 @@ async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
 
 /// A run that this node works on. Where this is dropped before the work has ended, somebody else
 /// must go on with it.
-struct Attended {
+struct AttendedRun {
     engine: Engine,
     run: RunId,
     epoch: u64,
@@ -468,7 +468,7 @@ struct Attended {
 }
 
 impl Engine {
-    fn attend(&self, run: &Run, slot: OwnedSemaphorePermit) -> Attended {
+    fn attend(&self, run: &Run, slot: OwnedSemaphorePermit) -> AttendedRun {
         let (id, epoch, gone) = (run.start.id.clone(), run.epoch, CancellationToken::new());
         let now = self.now();
         let watch = PassWatch::until(now.plus(run.start.limits.time_left(run, now)));
@@ -476,17 +476,17 @@ impl Engine {
         if let Some(old) = lock(&self.worker().active).insert(id.clone(), active) {
             old.gone.cancel();
         }
-        Attended { engine: self.clone(), run: id, epoch, gone, watch, slot: Some(slot), ended: false }
+        AttendedRun { engine: self.clone(), run: id, epoch, gone, watch, slot: Some(slot), ended: false }
     }
 }
 
-impl Attended {
+impl AttendedRun {
     fn ends(mut self) {
         self.ended = true;
     }
 }
 
-impl Drop for Attended {
+impl Drop for AttendedRun {
     fn drop(&mut self) {
         let worker = self.engine.worker();
         let mut active = lock(&worker.active);

@@ -83,7 +83,7 @@ impl Failure {
     }
 }
 
-/// What a workflow's function becomes: JSON in, JSON out.
+/// A workflow's function as a future: JSON in, JSON out.
 type WorkflowFuture = Pin<Box<dyn Future<Output = Result<String, Failure>> + Send>>;
 type WorkflowFn = dyn Fn(Ctx, Option<String>) -> WorkflowFuture + Send + Sync;
 

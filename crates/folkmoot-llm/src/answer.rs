@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ModelFailure, ModelRequest};
 
-/// A complete answer.
+/// A complete answer of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelAnswer {
@@ -34,7 +34,7 @@ pub struct ModelAnswer {
     pub failed: Vec<FailedAttempt>,
 }
 
-/// An attempt that gave nothing.
+/// A model that was asked and failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailedAttempt {

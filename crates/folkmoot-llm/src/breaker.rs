@@ -62,8 +62,7 @@ impl Breaker {
     }
 }
 
-/// One call that was let through. It tells how it went; if it is dropped untold, nothing was
-/// learnt.
+/// A call that the breaker let through. Dropped without a result, it changes nothing.
 #[derive(Debug)]
 pub(crate) struct BreakerPermit<'a> {
     breaker: &'a Breaker,

@@ -186,7 +186,7 @@ impl Drop for Reservation {
 
 /// A model that spends from a purse.
 #[derive(Debug)]
-pub struct Budgeted {
+pub struct BudgetedModel {
     /// Who is asked.
     pub model: Arc<dyn Model>,
     /// Whose money it is.
@@ -196,7 +196,7 @@ pub struct Budgeted {
     pub price: Option<Price>,
 }
 
-impl Model for Budgeted {
+impl Model for BudgetedModel {
     fn ask<'a>(
         &'a self,
         request: &'a ModelRequest,
@@ -229,19 +229,18 @@ impl Model for Budgeted {
     }
 }
 
-impl Budgeted {
+impl BudgetedModel {
     fn spent(&self, usage: &TokenUsage) -> Spent {
         Spent::by(usage, self.price)
     }
 }
 
-/// Counts what was heard: a vendor charges for it, also when the call fails afterwards or is given
-/// up.
+/// Counts what is heard, because a vendor charges for it even when the call fails later.
 struct BudgetedHear<'a> {
     hear: &'a mut dyn Hear,
     bytes: usize,
     reservation: Option<Reservation>,
-    budgeted: &'a Budgeted,
+    budgeted: &'a BudgetedModel,
     request: &'a ModelRequest,
 }
 

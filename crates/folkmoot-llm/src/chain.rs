@@ -16,7 +16,7 @@ pub struct FallbackChain {
     fallbacks: Vec<FallbackModel>,
 }
 
-/// One of them.
+/// One model of a chain.
 #[derive(Clone, Debug)]
 pub struct FallbackModel {
     /// What it is called, for the record.

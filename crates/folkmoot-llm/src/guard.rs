@@ -22,7 +22,7 @@ mod tests;
 /// No clock shows what is later than some time from now, and nobody waits for so long.
 const TOTAL_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// How much is put up with.
+/// How often, how fast and how long a provider is tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// How often a call is tried at most, the first time included.
@@ -84,7 +84,7 @@ impl Guard {
 
 /// A model behind its provider's guard.
 #[derive(Debug)]
-pub struct Guarded {
+pub struct GuardedModel {
     /// Who is asked.
     pub model: Arc<dyn Model>,
     /// What it is called, for the record.
@@ -95,7 +95,7 @@ pub struct Guarded {
     pub price: Option<Price>,
 }
 
-impl Model for Guarded {
+impl Model for GuardedModel {
     fn ask<'a>(
         &'a self,
         request: &'a ModelRequest,
@@ -135,7 +135,7 @@ impl Model for Guarded {
     }
 }
 
-impl Guarded {
+impl GuardedModel {
     /// One attempt, and whether anything of its answer was heard.
     async fn attempt(
         &self,
@@ -158,7 +158,7 @@ impl Guarded {
                 format!("it failed {} times in a row and is left alone for {left:.0?}", guard.patience.failures_max);
             (guard.failure(FailureKind::CircuitOpen, detail).after(Some(left)), false)
         })?;
-        let mut noticing = Noticing { hear, heard: false };
+        let mut noticing = NoticingHear { hear, heard: false };
         let answer = timeout_at(until, self.model.ask(request, &mut noticing)).await.unwrap_or_else(|_| {
             let detail = format!("no answer within {} s, all attempts together", guard.patience.total.as_secs());
             Err(guard.failure(FailureKind::TimedOut, detail))
@@ -216,12 +216,12 @@ fn count(provider: &str, answer: &Result<ModelAnswer, ModelFailure>) {
 }
 
 /// Notices whether anything is heard.
-struct Noticing<'a> {
+struct NoticingHear<'a> {
     hear: &'a mut dyn Hear,
     heard: bool,
 }
 
-impl Hear for Noticing<'_> {
+impl Hear for NoticingHear<'_> {
     fn piece(&mut self, text: &str) {
         self.heard = true;
         self.hear.piece(text);

@@ -14,7 +14,7 @@ use crate::{
     Embedder, FailureKind, Model, ModelFailure, Rehearsal, Replay,
     budget::Budget,
     chain::{FallbackChain, FallbackModel},
-    guard::{Guard, Guarded},
+    guard::{Guard, GuardedModel},
     price::Price,
     provider::{Anthropic, Endpoint, Gemini, Ollama, OpenAi},
     request::MAX_TOKENS,
@@ -34,12 +34,12 @@ pub struct Models {
     variables: BTreeMap<String, String>,
     make_command: MakeCommand,
     /// Whose environment it is, where a key is missing.
-    whose: Whose,
+    whose: KeyOwner,
 }
 
 /// Whose environment holds the keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Whose {
+pub enum KeyOwner {
     /// That of the command that was just typed.
     #[default]
     Command,
@@ -47,19 +47,19 @@ pub enum Whose {
     Server,
 }
 
-impl Whose {
+impl KeyOwner {
     fn environment(self) -> &'static str {
         match self {
-            Whose::Command => "the environment",
-            Whose::Server => "the server's environment",
+            KeyOwner::Command => "the environment",
+            KeyOwner::Server => "the server's environment",
         }
     }
 
     /// What to do about a key that is not there.
     fn get_key(self, variable: &str) -> String {
         match self {
-            Whose::Command => format!("set {variable} to its key"),
-            Whose::Server => format!(
+            KeyOwner::Command => format!("set {variable} to its key"),
+            KeyOwner::Server => format!(
                 "the server was started without {variable}: start `folkmoot serve` again with {variable} set to its key (what is \
                  set in another shell does not reach it)"
             ),
@@ -75,7 +75,7 @@ struct ConfiguredProvider {
     origin: ProviderOrigin,
 }
 
-/// Where a provider was heard of.
+/// How a provider became known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProviderOrigin {
     /// The configuration.
@@ -88,7 +88,7 @@ pub enum ProviderOrigin {
     BuiltIn,
 }
 
-/// Whom to ask, and why.
+/// A provider that could be asked, and why it was chosen or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderChoice {
     /// The provider.
@@ -104,7 +104,7 @@ pub struct ProviderChoice {
     pub chosen: bool,
 }
 
-/// A model server on this machine that nobody has named. It is asked only when somebody says so.
+/// A model server on this machine that is not configured. It is used only on request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalModelServer {
     /// The provider.
@@ -188,7 +188,7 @@ impl Vendor {
         })
     }
 
-    fn without_a_key(&self, whose: Whose) -> ProviderInfo {
+    fn without_a_key(&self, whose: KeyOwner) -> ProviderInfo {
         ProviderInfo {
             name: self.name.to_owned(),
             kind: self.kind,
@@ -228,14 +228,14 @@ impl Models {
                 (name, ConfiguredProvider { provider, guard, origin })
             })
             .collect();
-        let models = Self { settings, providers, variables, make_command, whose: Whose::default() };
+        let models = Self { settings, providers, variables, make_command, whose: KeyOwner::default() };
         models.check_references()?;
         Ok(models)
     }
 
     /// The same, saying of missing keys whose environment they are missing from.
     #[must_use]
-    pub fn of(self, whose: Whose) -> Self {
+    pub fn of(self, whose: KeyOwner) -> Self {
         Self { whose, ..self }
     }
 
@@ -422,7 +422,12 @@ impl Models {
         let made = self.make(name, &known.provider, model)?;
         let guard = Arc::clone(&known.guard);
         Ok(FallbackModel {
-            model: Arc::new(Guarded { model: made, name: shown.clone(), guard, price: self.price_of(name, model) }),
+            model: Arc::new(GuardedModel {
+                model: made,
+                name: shown.clone(),
+                guard,
+                price: self.price_of(name, model),
+            }),
             name: shown,
         })
     }
@@ -468,8 +473,8 @@ impl Models {
         }
         let Some(variable) = &provider.key_env else { return Ok(None) };
         let text = self.variables.get(variable).ok_or_else(|| match self.whose {
-            Whose::Command => format!("the environment has no {variable}: set it to the key"),
-            Whose::Server => self.whose.get_key(variable),
+            KeyOwner::Command => format!("the environment has no {variable}: set it to the key"),
+            KeyOwner::Server => self.whose.get_key(variable),
         })?;
         Secret::new(text, variable.clone()).map(Some).map_err(|error| error.to_string())
     }

@@ -139,7 +139,7 @@ impl Prompts {
 
     fn render_checked(&self, prompt: &Prompt, context: &PromptContext) -> Result<String, PromptError> {
         let rendering = context.rendering();
-        let mut written = Limited(Vec::new());
+        let mut written = LimitedWriter(Vec::new());
         self.template(prompt)?
             .render_captured_to(context.root(&rendering), &mut written)
             .map_err(|error| PromptError::of(prompt.name, &error))?;
@@ -184,9 +184,9 @@ fn write(out: &mut Output, state: &mut State, value: &Value) -> Result<(), minij
 }
 
 /// Takes as much as a prompt may have.
-struct Limited(Vec<u8>);
+struct LimitedWriter(Vec<u8>);
 
-impl io::Write for Limited {
+impl io::Write for LimitedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.len() + bytes.len() > PROMPT_BYTES_MAX {
             let problem = format!("the prompt is longer than {PROMPT_BYTES_MAX} bytes");

@@ -17,7 +17,7 @@ use crate::{FailureKind, Hear, Model, ModelAnswer, ModelFailure, ModelRequest};
 #[cfg(test)]
 mod tests;
 
-/// One call: what was asked, and what came of it.
+/// One call of a model: its request and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelCallRecord {
@@ -29,7 +29,7 @@ pub struct ModelCallRecord {
     pub outcome: CallOutcome,
 }
 
-/// What came of a call.
+/// The answer or the failure of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOutcome {

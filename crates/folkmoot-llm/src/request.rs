@@ -4,7 +4,7 @@ use folkmoot_core::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One question to a model, in nobody's wire format.
+/// One request to a model, independent of the vendor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelRequest {

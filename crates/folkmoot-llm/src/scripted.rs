@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use crate::{FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, TokenUsage};
 
-/// What it does at one call.
+/// How a scripted model reacts to one call.
 #[derive(Clone, Debug)]
 pub(crate) enum ScriptedReply {
     Says(&'static str),
@@ -29,14 +29,14 @@ pub(crate) enum ScriptedReply {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedModel {
     lines: Mutex<VecDeque<ScriptedReply>>,
     pub(crate) asked: Mutex<Vec<ModelRequest>>,
     now: AtomicUsize,
     pub(crate) most_at_once: AtomicUsize,
 }
 
-impl Scripted {
+impl ScriptedModel {
     pub(crate) fn new(lines: impl IntoIterator<Item = ScriptedReply>) -> Arc<Self> {
         Arc::new(Self { lines: Mutex::new(lines.into_iter().collect()), ..Self::default() })
     }
@@ -61,7 +61,7 @@ pub(crate) fn answer(text: &str) -> ModelAnswer {
     }
 }
 
-impl Model for Scripted {
+impl Model for ScriptedModel {
     fn ask<'a>(
         &'a self,
         request: &'a ModelRequest,
@@ -101,8 +101,7 @@ impl Model for Scripted {
     }
 }
 
-/// What somebody has heard at the end: all pieces since the answer began, and how often it began
-/// again.
+/// Collects the text that is heard, and counts how often the answer began again.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct CollectedText(pub(crate) String, pub(crate) usize);
 

@@ -30,7 +30,7 @@ pub struct ModelSettings {
 }
 
 folkmoot_core::vocabulary! {
-    /// How a provider is spoken to.
+    /// The API that a provider speaks.
     pub enum ProviderKind {
         /// Any endpoint that speaks OpenAI's wire format.
         OpenAi = "openai",
@@ -102,7 +102,7 @@ pub struct ProviderSettings {
     pub answer_bytes: usize,
 }
 
-/// Something was written.
+/// Stands for a key in the configuration, which is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyInSettings;
 

@@ -21,14 +21,14 @@ pub use strict::parse;
 
 /// What came of asking for a shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Structured {
+pub struct StructuredAnswer {
     /// What was understood.
     pub outcome: ParseOutcome,
     /// Every call that was made for it, in order: one, or two with the repair turn.
     pub answers: Vec<ModelAnswer>,
 }
 
-/// What was understood.
+/// Whether an answer could be parsed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParseOutcome {
@@ -109,7 +109,7 @@ pub async fn ask(
     prompts: &Prompts,
     request: &ModelRequest,
     hear: &mut dyn Hear,
-) -> Result<Structured, ModelFailure> {
+) -> Result<StructuredAnswer, ModelFailure> {
     let Some(schema) = &request.schema else {
         return Err(ModelFailure::new("request", FailureKind::Misconfigured, "a structured answer needs a schema"));
     };
@@ -119,7 +119,7 @@ pub async fn ask(
     })?;
     let first = model.ask(request, hear).await?;
     let why = match read(&shape, &first) {
-        Ok(value) => return Ok(Structured { outcome: ParseOutcome::Parsed(value), answers: vec![first] }),
+        Ok(value) => return Ok(StructuredAnswer { outcome: ParseOutcome::Parsed(value), answers: vec![first] }),
         Err(why) => why,
     };
     hear.again();
@@ -132,7 +132,7 @@ pub async fn ask(
     let outcome = read(&shape, &second);
     let answers = vec![first, second];
     Ok(match outcome {
-        Ok(value) => Structured { outcome: ParseOutcome::Parsed(value), answers },
+        Ok(value) => StructuredAnswer { outcome: ParseOutcome::Parsed(value), answers },
         Err(again) => unparsed(format!("{why}; after the repair turn: {again}"), answers),
     })
 }
@@ -145,10 +145,10 @@ pub fn read(shape: &SchemaValidator, answer: &ModelAnswer) -> Result<Value, Stri
     })
 }
 
-fn unparsed(why: String, answers: Vec<ModelAnswer>) -> Structured {
+fn unparsed(why: String, answers: Vec<ModelAnswer>) -> StructuredAnswer {
     let provider = answers.last().map_or_else(String::new, |answer| answer.provider.clone());
     metrics::counter!("folkmoot_model_unparsed_total", "provider" => provider).increment(1);
-    Structured { outcome: ParseOutcome::Unparsed(why), answers }
+    StructuredAnswer { outcome: ParseOutcome::Unparsed(why), answers }
 }
 
 /// The same conversation, with what was wrong. The idempotency key names another call.

@@ -11,9 +11,10 @@ use folkmoot_outbound::{AddressGuard, Secret, Trust, secret};
 use crate::{
     Notification, Post, SendFailure,
     desktop::{Desktop, Programs},
-    mail,
+    mail::{self, MailServer},
     settings::{self, ChannelKind, Notify},
-    slack, webhook,
+    slack,
+    webhook::{self, WebhookSecret},
 };
 
 #[cfg(test)]
@@ -32,18 +33,18 @@ struct ConfiguredChannel {
     kind: ChannelKind,
     events: Vec<Pattern>,
     /// Or why nobody can be told: a secret that is not there stops no server that holds gates.
-    road: Result<Road, String>,
+    road: Result<ChannelRoute, String>,
 }
 
 #[derive(Debug)]
-enum Road {
-    Webhook { url: String, secret: webhook::WebhookSecret },
+enum ChannelRoute {
+    Webhook { url: String, secret: WebhookSecret },
     Slack { url: Secret },
-    Mail(mail::MailServer),
+    Mail(MailServer),
     Desktop(Desktop),
 }
 
-/// A channel, for people.
+/// A channel, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelInfo {
     /// Its name in the configuration.
@@ -74,7 +75,7 @@ impl Channels {
         for (name, settings) in channels {
             settings.check(&guard).map_err(|why| format!("[channels.{name}]: {why}"))?;
             let (kind, events) = (settings.kind, settings.events.clone());
-            named.insert(name.clone(), ConfiguredChannel { kind, events, road: Road::new(settings, programs) });
+            named.insert(name.clone(), ConfiguredChannel { kind, events, road: ChannelRoute::new(settings, programs) });
         }
         Ok(Self { post: Arc::new(Post::new(guard, trust.clone())), trust, named: Arc::new(named) })
     }
@@ -119,12 +120,12 @@ impl Channels {
         // Later: what is missing can be put there, and the server started anew.
         let road = channel.road.as_ref().map_err(|why| SendFailure::later(why.as_str()))?;
         match road {
-            Road::Webhook { url, secret } => {
+            ChannelRoute::Webhook { url, secret } => {
                 webhook::send(&self.post, url, std::slice::from_ref(secret), message, now).await
             }
-            Road::Slack { url } => slack::send(&self.post, url, message).await,
-            Road::Mail(server) => mail::send(server, self.post.guard(), &self.trust, message, now).await,
-            Road::Desktop(desktop) => desktop.send(message).await,
+            ChannelRoute::Slack { url } => slack::send(&self.post, url, message).await,
+            ChannelRoute::Mail(server) => mail::send(server, self.post.guard(), &self.trust, message, now).await,
+            ChannelRoute::Desktop(desktop) => desktop.send(message).await,
         }
     }
 }
@@ -132,23 +133,23 @@ impl Channels {
 impl ConfiguredChannel {
     fn problem(&self) -> Option<String> {
         match &self.road {
-            Ok(Road::Desktop(desktop)) => desktop.check().err(),
-            Ok(Road::Webhook { .. } | Road::Slack { .. } | Road::Mail(_)) => None,
+            Ok(ChannelRoute::Desktop(desktop)) => desktop.check().err(),
+            Ok(ChannelRoute::Webhook { .. } | ChannelRoute::Slack { .. } | ChannelRoute::Mail(_)) => None,
             Err(why) => Some(why.clone()),
         }
     }
 }
 
-impl Road {
+impl ChannelRoute {
     /// The settings have been checked; what can be missing now are the secrets.
     fn new(settings: &settings::ChannelSettings, programs: &Arc<dyn Programs>) -> Result<Self, String> {
         let missing = "it was checked that it is there";
         Ok(match settings.kind {
             ChannelKind::Webhook => {
                 let secret = secret(settings.secret_env.as_deref(), settings.secret_file.as_ref())?;
-                let parsed = webhook::WebhookSecret::parse(secret.reveal())
-                    .map_err(|why| format!("{} {why}", secret.origin()))?;
-                Road::Webhook { url: settings.url.clone().expect(missing), secret: parsed }
+                let parsed =
+                    WebhookSecret::parse(secret.reveal()).map_err(|why| format!("{} {why}", secret.origin()))?;
+                ChannelRoute::Webhook { url: settings.url.clone().expect(missing), secret: parsed }
             }
             ChannelKind::Slack => {
                 let url = secret(settings.url_env.as_deref(), settings.url_file.as_ref())?;
@@ -158,7 +159,7 @@ impl Road {
                         url.origin()
                     ));
                 }
-                Road::Slack { url }
+                ChannelRoute::Slack { url }
             }
             ChannelKind::Mail => {
                 let (host, port) = mail::host_and_port(settings.server.as_deref().expect(missing), settings.tls())?;
@@ -170,9 +171,9 @@ impl Road {
                 };
                 let from = mail::mailbox(settings.from.as_deref().expect(missing))?;
                 let to = settings.to.iter().map(|to| mail::mailbox(to)).collect::<Result<_, _>>()?;
-                Road::Mail(mail::MailServer { host, port, tls: settings.tls(), login, from, to })
+                ChannelRoute::Mail(MailServer { host, port, tls: settings.tls(), login, from, to })
             }
-            ChannelKind::Desktop => Road::Desktop(Desktop::here(programs.clone())),
+            ChannelKind::Desktop => ChannelRoute::Desktop(Desktop::here(programs.clone())),
         })
     }
 }

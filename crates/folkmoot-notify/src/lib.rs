@@ -23,5 +23,5 @@ pub mod webhook;
 pub use channels::Channels;
 pub use desktop::Programs;
 pub use folkmoot_outbound::{AddressGuard, Trust};
-pub use message::{Again, Notification, SendFailure};
+pub use message::{Notification, RetryAdvice, SendFailure};
 pub use post::Post;

@@ -47,7 +47,7 @@ const FACT_CHARS_MAX: usize = 400;
 const SHOWN_CHARS_MAX: usize = 200;
 
 folkmoot_core::vocabulary! {
-    /// How the conversation with the mail server is kept from others.
+    /// How the connection to the mail server is encrypted.
     pub enum MailTls {
         /// It begins in plain text and is encrypted before anything is said: usually port 587.
         /// Refused where the server does not offer it.
@@ -59,7 +59,7 @@ folkmoot_core::vocabulary! {
     }
 }
 
-/// The mail server, and who writes to whom.
+/// The mail server, the sender and the recipients.
 #[derive(Clone, Debug)]
 pub struct MailServer {
     /// Its name: its certificate has to be for it.
@@ -101,13 +101,13 @@ pub async fn send(
             Err(_) => late(),
         };
         // One that may be told later decides: all are sent it again, and recognise it.
-        if failed.as_ref().is_none_or(|failed| failed.again == crate::Again::Never) {
+        if failed.as_ref().is_none_or(|failed| failed.again == crate::RetryAdvice::Never) {
             failed = Some(undelivered);
         }
     }
     match failed {
         None => Ok(()),
-        Some(failed) if is_told && failed.again == crate::Again::Never => {
+        Some(failed) if is_told && failed.again == crate::RetryAdvice::Never => {
             tracing::warn!("a mail was taken for some and refused for others: {failed}");
             Ok(())
         }

@@ -1,8 +1,8 @@
 //! What a channel is told, and why it was not.
 
-pub use folkmoot_core::delivery::Again;
+pub use folkmoot_core::delivery::RetryAdvice;
 
-/// What a channel is told.
+/// The message that a channel sends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notification {
     /// The same however often it is sent, so that a receiver can tell a repetition.
@@ -25,7 +25,7 @@ pub struct Notification {
     pub thread: Option<String>,
 }
 
-/// What to do about it.
+/// Where or how to act on a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotificationLink {
     /// A page to open.
@@ -34,22 +34,22 @@ pub enum NotificationLink {
     Command(String),
 }
 
-/// Why a channel was not told.
+/// Why a channel did not send a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct SendFailure {
     /// What happened. Holds no secret: it is shown and logged.
     pub reason: String,
     /// Whether it may help to try again.
-    pub again: Again,
+    pub again: RetryAdvice,
 }
 
 impl SendFailure {
     pub fn later(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), again: Again::Later }
+        Self { reason: reason.into(), again: RetryAdvice::Later }
     }
 
     pub(crate) fn never(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), again: Again::Never }
+        Self { reason: reason.into(), again: RetryAdvice::Never }
     }
 }

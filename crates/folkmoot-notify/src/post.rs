@@ -17,7 +17,7 @@ use reqwest::{
     redirect, retry,
 };
 
-use crate::{Again, SendFailure, text};
+use crate::{RetryAdvice, SendFailure, text};
 
 /// How long a receiver may take, from the connection to its answer.
 pub const POST_TIMEOUT: Duration = Duration::from_secs(15);
@@ -124,7 +124,7 @@ fn unsent(url: &Url, error: &reqwest::Error, hidden: &Keys) -> SendFailure {
 }
 
 fn not_allowed(refused: &AddressRefusal) -> SendFailure {
-    let again = if refused.may_change() { Again::Later } else { Again::Never };
+    let again = if refused.may_change() { RetryAdvice::Later } else { RetryAdvice::Never };
     SendFailure { reason: refused.to_string(), again }
 }
 
@@ -156,10 +156,10 @@ async fn refused(url: &Url, mut answer: Response, hidden: &Keys) -> SendFailure 
         format!("{origin} answered {status}: {said}")
     };
     let again = match (status, wait) {
-        (StatusCode::GONE, _) => Again::Never,
-        (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, Some(wait)) => Again::After(wait),
+        (StatusCode::GONE, _) => RetryAdvice::Never,
+        (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, Some(wait)) => RetryAdvice::After(wait),
         // Also where it is our fault by the book: receivers are misconfigured, and mended.
-        _ => Again::Later,
+        _ => RetryAdvice::Later,
     };
     SendFailure { reason, again }
 }

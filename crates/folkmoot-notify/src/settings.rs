@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use folkmoot_core::delivery::Pattern;
 use serde::Deserialize;
 
-use crate::{AddressGuard, mail};
+use crate::{
+    AddressGuard,
+    mail::{self, MailTls},
+};
 
 /// `[notify]`: what holds for all channels and webhooks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -34,7 +37,7 @@ impl Notify {
 }
 
 folkmoot_core::vocabulary! {
-    /// How a channel tells people.
+    /// The medium of a channel.
     pub enum ChannelKind {
         /// A POST to a program of one's own, signed.
         Webhook = "webhook",
@@ -76,7 +79,7 @@ pub struct ChannelSettings {
     pub server: Option<String>,
     /// How the conversation with it is kept from others.
     #[serde(default)]
-    pub tls: Option<mail::MailTls>,
+    pub tls: Option<MailTls>,
     /// Who we are to it.
     #[serde(default)]
     pub username: Option<String>,
@@ -99,7 +102,7 @@ pub struct ChannelSettings {
     password: Option<SecretInSettings>,
 }
 
-/// Something was written.
+/// Stands for a secret in the configuration, which is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SecretInSettings;
 
@@ -180,8 +183,8 @@ impl ChannelSettings {
     }
 
     /// How a mail channel keeps its conversation from others.
-    pub fn tls(&self) -> mail::MailTls {
-        self.tls.unwrap_or(mail::MailTls::StartTls)
+    pub fn tls(&self) -> MailTls {
+        self.tls.unwrap_or(MailTls::StartTls)
     }
 
     /// Which of its keys are there, and for which kind each of them is.

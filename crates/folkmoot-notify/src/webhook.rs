@@ -20,7 +20,7 @@ use crate::{Notification, Post, SendFailure};
 #[cfg(test)]
 mod tests;
 
-/// What a webhook's messages are signed with. It cannot be printed.
+/// The secret that signs a webhook's messages. It cannot be printed.
 #[derive(Clone)]
 pub struct WebhookSecret(Vec<u8>);
 

@@ -356,7 +356,7 @@ impl Resolve for Resolver {
     }
 }
 
-/// What this machine knows of names.
+/// Resolves names as this machine does.
 struct SystemResolver;
 
 impl Resolve for SystemResolver {

@@ -96,7 +96,7 @@ pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown
             tracing::debug!("a connection cannot be set up: {error}");
         }
         let (seats, evicted) = (place.seats(peer.ip()), place.evicted());
-        let patient = Patient::new(stream, Duration::from_millis(door.limits.write_timeout_ms), place);
+        let patient = WriteTimeoutStream::new(stream, Duration::from_millis(door.limits.write_timeout_ms), place);
         let header_timeout = Duration::from_millis(door.limits.header_timeout_ms);
         let door = Arc::clone(&door);
         let service = service_fn(move |request| {
@@ -209,7 +209,7 @@ fn has_one_coding(headers: &HeaderMap) -> bool {
 
 /// A connection whose other side must read: a write that makes no progress for too long ends it.
 #[derive(Debug)]
-struct Patient {
+struct WriteTimeoutStream {
     stream: TcpStream,
     patience: Duration,
     stuck: Option<Pin<Box<Sleep>>>,
@@ -217,7 +217,7 @@ struct Patient {
     _place: ConnectionSlot,
 }
 
-impl Patient {
+impl WriteTimeoutStream {
     fn new(stream: TcpStream, patience: Duration, place: ConnectionSlot) -> Self {
         Self { stream, patience, stuck: None, heads: Heads::default(), _place: place }
     }
@@ -234,7 +234,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for WriteTimeoutStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let poll = Pin::new(&mut self.stream).poll_read(cx, buffer);
@@ -243,7 +243,7 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for WriteTimeoutStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let poll = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.progressed(cx, poll)

@@ -35,7 +35,7 @@ const BAD_TOKENS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(300).expect("300 is no
 
 /// What our own agents work with.
 #[derive(Debug)]
-pub(crate) struct Agency {
+pub(crate) struct AgentSetup {
     pub(crate) voices: Arc<dyn Voices>,
     pub(crate) effects: Arc<dyn Effects>,
     pub(crate) replays: Workflows,
@@ -84,7 +84,7 @@ impl App {
         engine: Engine,
         key: Arc<ServerKey>,
         notifier: Notifier,
-        Agency { voices, effects, replays }: Agency,
+        AgentSetup { voices, effects, replays }: AgentSetup,
         config: &Config,
     ) -> Self {
         let per_second = NonZeroU32::new(config.limits.requests_per_second).unwrap_or(NonZeroU32::MIN);

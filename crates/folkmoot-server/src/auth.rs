@@ -53,7 +53,7 @@ impl FromRequestParts<App> for PageReader {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let who = Authenticated::from_request_parts(parts, app).await?;
         let permit = app.agent_pages.permit(&who.principal).await;
-        if let Some(Sending(sending)) = parts.extensions.get() {
+        if let Some(SendPermit(sending)) = parts.extensions.get() {
             *sending.lock().unwrap_or_else(PoisonError::into_inner) = permit;
         }
         Ok(Self(who))
@@ -62,7 +62,7 @@ impl FromRequestParts<App> for PageReader {
 
 /// What a request holds until its answer is sent.
 #[derive(Clone, Debug, Default)]
-struct Sending(Arc<Mutex<Option<OwnedSemaphorePermit>>>);
+struct SendPermit(Arc<Mutex<Option<OwnedSemaphorePermit>>>);
 
 /// The principal that the request's token names, within its rate.
 #[derive(Clone, Debug)]
@@ -146,7 +146,7 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     }
     let (sender, mut shown) = watch::channel(None);
     request.extensions_mut().insert(RequestToken(sender));
-    let sending = Sending::default();
+    let sending = SendPermit::default();
     request.extensions_mut().insert(sending.clone());
     let mut known = shown.clone();
     let revoked = async {

@@ -44,7 +44,7 @@ pub struct Backup {
 
 /// What was made of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Restored {
+pub struct RestoreReport {
     /// What it holds now.
     #[serde(flatten)]
     pub backup: Backup,
@@ -55,7 +55,7 @@ pub struct Restored {
     pub revoked_tokens: Vec<Token>,
 }
 
-/// What becomes of the tokens that a backup holds. It cannot know which of them were revoked since.
+/// What happens to the tokens of a backup, some of which may have been revoked since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokensOnRestore {
     /// They work as they did.
@@ -126,7 +126,7 @@ pub async fn back_up(data: &DataFolder, database: Option<&str>, file: &Path) -> 
     if database.is_none() && !from.exists() {
         return Err(BackupError::NoDatabase(data.path().to_owned()));
     }
-    let half = Half::begin(file)?;
+    let half = PartialFile::begin(file)?;
     match database {
         Some(url) => backup::from_postgres(url, &half.path).await?,
         None => copy(from, &half.path).await?,
@@ -136,12 +136,12 @@ pub async fn back_up(data: &DataFolder, database: Option<&str>, file: &Path) -> 
 
 /// Makes the database of a folder from a backup. The folder may not have one, unless its log is
 /// empty.
-pub async fn restore(file: &Path, data: &DataFolder, tokens: TokensOnRestore) -> Result<Restored, BackupError> {
+pub async fn restore(file: &Path, data: &DataFolder, tokens: TokensOnRestore) -> Result<RestoreReport, BackupError> {
     must_be_readable(file)?;
     let _lock = data.lock()?;
     must_have_no_log(data)?;
     let target = data.database();
-    let half = Half::begin(&target)?;
+    let half = PartialFile::begin(&target)?;
     copy(file.to_owned(), &half.path).await?;
     let mut revoked_tokens = Vec::new();
     if tokens == TokensOnRestore::Revoke {
@@ -152,7 +152,7 @@ pub async fn restore(file: &Path, data: &DataFolder, tokens: TokensOnRestore) ->
         revoked_tokens = revoked?;
     }
     let (backup, valid_tokens) = half.finish_verified(&target).await?;
-    Ok(Restored { backup, valid_tokens, revoked_tokens })
+    Ok(RestoreReport { backup, valid_tokens, revoked_tokens })
 }
 
 /// The tokens that were not revoked.
@@ -184,7 +184,11 @@ async fn revoke_all(store: &AnyStore) -> Result<Vec<Token>, Error> {
 }
 
 /// Fills an empty PostgreSQL from a backup.
-pub async fn restore_to_postgres(file: &Path, url: &str, tokens: TokensOnRestore) -> Result<Restored, BackupError> {
+pub async fn restore_to_postgres(
+    file: &Path,
+    url: &str,
+    tokens: TokensOnRestore,
+) -> Result<RestoreReport, BackupError> {
     must_be_readable(file)?;
     let (mut restored, mut valid_tokens) = verified(file).await?;
     backup::into_postgres(file, url).await?;
@@ -207,7 +211,7 @@ pub async fn restore_to_postgres(file: &Path, url: &str, tokens: TokensOnRestore
     let Head { position, hash } = after?;
     (restored.position, restored.head_hash) = (position, hash.hex());
     restored.schema = folkmoot_store::health::look_at_postgres(url).await?.schema;
-    Ok(Restored { backup: restored, valid_tokens, revoked_tokens })
+    Ok(RestoreReport { backup: restored, valid_tokens, revoked_tokens })
 }
 
 fn must_be_readable(file: &Path) -> Result<(), BackupError> {
@@ -302,12 +306,12 @@ async fn migrated(file: &Path) -> Result<tempfile::TempDir, BackupError> {
 
 /// A file that does not have its name yet. Removed when dropped, and by the next attempt if it was
 /// left behind.
-struct Half {
+struct PartialFile {
     path: PathBuf,
     file: File,
 }
 
-impl Half {
+impl PartialFile {
     fn begin(target: &Path) -> Result<Self, BackupError> {
         let path = PathBuf::from(format!("{}.half", target.display()));
         let unusable = |error| BackupError::File { path: path.clone(), error };
@@ -379,7 +383,7 @@ impl Half {
     }
 }
 
-impl Drop for Half {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         self.remove_companions();
         // It is gone already if it has its name.

@@ -12,7 +12,7 @@ use std::{
 use folkmoot_core::{
     Capability, Name, Principal, Quota, Role, Timeout,
     gate::GatePolicy,
-    question::{self, QuestionType},
+    question::{self, QuestionPolicy, QuestionType},
 };
 use folkmoot_engine::{Retention, WorkerSettings, Workflows};
 use folkmoot_notify::{
@@ -21,7 +21,7 @@ use folkmoot_notify::{
 };
 use folkmoot_store::Clock;
 use folkmoot_workflows::{
-    equipment,
+    equipment::{self, EquipmentSettings},
     llm::{
         price::Price,
         settings::{self, BudgetSettings},
@@ -44,7 +44,7 @@ pub struct Config {
     /// What holds for gates that agents open.
     pub policy: GatePolicy,
     /// What questions do unless they say otherwise.
-    pub questions: question::QuestionPolicy,
+    pub questions: QuestionPolicy,
     /// The workflows that this node executes; code, so no file configures them.
     pub workflows: Workflows,
     /// How much it executes at the same time.
@@ -52,7 +52,7 @@ pub struct Config {
     /// What holds for plans.
     pub plans: Plans,
     /// What agents of ours have to work with.
-    pub equipment: equipment::EquipmentSettings,
+    pub equipment: EquipmentSettings,
     /// Reads a variable of the environment that names a model or holds its key. There is none
     /// unless this is set, so that no test asks whoever the developer has a key for.
     pub variable: fn(&str) -> Option<String>,
@@ -85,7 +85,7 @@ pub struct Config {
     pub bootstrap_tokens: Vec<BootstrapToken>,
 }
 
-/// How much anybody may ask for.
+/// The limits for requests and connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerLimits {
@@ -196,7 +196,7 @@ struct File {
     gates: GatePolicy,
     questions: BTreeMap<QuestionType, QuestionTypeEntry>,
     limits: ServerLimits,
-    server: Doors,
+    server: ListenSettings,
     provider: Option<String>,
     providers: BTreeMap<String, settings::ProviderSettings>,
     models: BTreeMap<String, Price>,
@@ -290,7 +290,7 @@ impl From<RetentionSettings> for Retention {
 /// `[server]`
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Doors {
+struct ListenSettings {
     origins: Vec<String>,
     hosts: Vec<String>,
 }
@@ -311,11 +311,11 @@ impl Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 7400)),
             database: None,
             policy: GatePolicy::default(),
-            questions: question::QuestionPolicy::default(),
+            questions: QuestionPolicy::default(),
             workflows: Workflows::new(),
             work: WorkerSettings::default(),
             plans: Plans::default(),
-            equipment: equipment::EquipmentSettings::default(),
+            equipment: EquipmentSettings::default(),
             variable: |_| None,
             notify: Notify::default(),
             channels: BTreeMap::new(),
@@ -367,7 +367,7 @@ impl Config {
             budget: file.budget,
         };
         let File { prompts, mcp, jail, outages, .. } = file;
-        self.equipment = equipment::EquipmentSettings { models, prompts, mcp, jail, outages };
+        self.equipment = EquipmentSettings { models, prompts, mcp, jail, outages };
         self.equipment.found_from(path.parent().unwrap_or(Path::new("")));
         self.equipment.check().map_err(|problem| ConfigError(format!("{}: {problem}", path.display())))?;
         self.take_channels(file.notify, file.channels, path.parent().unwrap_or(Path::new("")))

@@ -33,7 +33,7 @@ const LOCAL_MODEL: &str = "local_model.json";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFolder(PathBuf);
 
-/// Held as long as the server runs; the operating system lets go of it whatever happens.
+/// The lock on a data folder. The operating system releases it when the process ends.
 #[derive(Debug)]
 pub struct DataFolderLock {
     _file: File,
@@ -62,7 +62,7 @@ pub struct LocalToken {
     pub token: String,
 }
 
-/// What the folder was last served with. Verbs that serve it for a moment do as that server did.
+/// The files that the folder was last served with. Verbs that serve it for a moment reuse them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LastServed {

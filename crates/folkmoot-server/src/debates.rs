@@ -13,13 +13,13 @@ use folkmoot_core::{
     Event, Gate, GateId, GateStatus, Principal, QuestionId, Refusal, Run, RunId,
     debate::{DebateEvent, DebateProgress, DebateVerdict},
     gate::GateMode,
-    question,
+    question::QuestionStatus,
     run::{RunKind, RunOutcome, RunState},
 };
 use folkmoot_engine::{Engine, Error, GateQuery, QuestionQuery};
 use folkmoot_store::{DebateView, TurnView, VersionView};
 use folkmoot_workflows::{
-    debate::{DebateConfig, Debated, UndecidedAnswer, decimals},
+    debate::{DebateConfig, DebateOutcome, UndecidedAnswer, decimals},
     llm::budget::Spent,
 };
 use serde_json::Value;
@@ -76,7 +76,7 @@ pub(crate) async fn of_view(app: &App, principal: &Principal, view: DebateView) 
 /// What a debate has asked people and waits for. That it asks is no secret to whoever may know of
 /// the debate.
 async fn questions(engine: &Engine, run: &Run) -> Result<Vec<QuestionId>, Error> {
-    let (status, id) = (Some(question::QuestionStatus::Pending), run.start.id.clone());
+    let (status, id) = (Some(QuestionStatus::Pending), run.start.id.clone());
     let query = QuestionQuery { run: Some(id), status, limit: GATES, ..QuestionQuery::default() };
     let found = engine.questions(&config_from_request::everything(), query).await?.items;
     let its_own = found.into_iter().filter(|view| view.question.asked_by == run.speaker().name);
@@ -161,7 +161,7 @@ pub(crate) async fn debating(engine: &Engine, run: &Run) -> Result<Option<Debate
 }
 
 /// What a debate gave.
-pub(crate) async fn debated(engine: &Engine, run: &Run) -> Result<Option<Debated>, Error> {
+pub(crate) async fn debated(engine: &Engine, run: &Run) -> Result<Option<DebateOutcome>, Error> {
     let Some(output) = engine.output(run).await? else { return Ok(None) };
     serde_json::from_str(&output).map(Some).map_err(|error| Error::Unreadable(format!("a debate's output: {error}")))
 }

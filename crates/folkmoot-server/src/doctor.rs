@@ -12,7 +12,7 @@ use folkmoot_api::Client;
 use folkmoot_core::KeyId;
 use folkmoot_store::{
     Clock, SystemClock,
-    health::{self, Health, Of},
+    health::{self, DatabaseHealth, Health},
 };
 use folkmoot_workflows::doctor::{Area, DoctorFinding};
 
@@ -29,7 +29,7 @@ const WRITTEN_MICROS: i64 = 1_790_000_000_000_000;
 /// How long a server may take to say that it lives.
 const LIVENESS_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What to look at.
+/// The data folder, database and key to examine.
 #[derive(Clone, Copy, Debug)]
 pub struct DoctorTarget<'a> {
     /// The folder.
@@ -195,7 +195,7 @@ fn database(health: &Health) -> Vec<(&'static str, Result<String, String>)> {
     };
     let log = ("log", Ok(format!("ends at {}", head.position)));
     match &health.of {
-        Of::Sqlite { whole, bytes: size, log_bytes } => {
+        DatabaseHealth::Sqlite { whole, bytes: size, log_bytes } => {
             let whole = match whole {
                 Some(Ok(())) => Ok("every page is where it belongs (quick_check)".to_owned()),
                 Some(Err(damage)) => Err(format!("{damage}; stop the server and restore the last backup")),
@@ -208,7 +208,7 @@ fn database(health: &Health) -> Vec<(&'static str, Result<String, String>)> {
             let database = Ok(format!("SQLite, {}, {schema}", bytes(*size)));
             vec![("database", database), ("integrity", whole), ("write-ahead log", ahead), log]
         }
-        Of::Postgres { version, settings, ahead_micros } => {
+        DatabaseHealth::Postgres { version, settings, ahead_micros } => {
             let unsafe_ones: Vec<String> =
                 settings.iter().filter(|one| !one.safe).map(|one| format!("{} is {}", one.name, one.value)).collect();
             let all: Vec<String> = settings.iter().map(|one| format!("{} = {}", one.name, one.value)).collect();

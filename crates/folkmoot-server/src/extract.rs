@@ -17,7 +17,7 @@ use crate::{app::App, auth::Authenticated, error::ApiError, observe};
 /// Bodies up to this are received at once, however many there are.
 const SHORT_BODY_BYTES: usize = 64 << 10;
 
-/// A JSON body from somebody who may be recognised when they ask again. No body is an empty object.
+/// A JSON body with its caller and idempotency key. No body is an empty object.
 #[derive(Debug)]
 pub(crate) struct AuthenticatedCall<T> {
     pub(crate) caller: Caller,

@@ -6,7 +6,7 @@ mod message;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use folkmoot_core::{Principal, Refusal, Role, Timestamp, Webhook};
-use folkmoot_engine::{Courier, CourierFailure, Engine, Error, Letter};
+use folkmoot_engine::{Courier, CourierFailure, CourierMessage, Engine, Error};
 use folkmoot_notify::{
     AddressGuard, Channels, Notification, Programs,
     channels::ChannelInfo,
@@ -98,7 +98,7 @@ fn secret_number(key: &ServerKey, webhook: &Webhook, generation: u64) -> Webhook
 }
 
 impl Courier for Notifier {
-    fn deliver(&self, letter: Letter) -> BoxFuture<'static, Result<(), CourierFailure>> {
+    fn deliver(&self, letter: CourierMessage) -> BoxFuture<'static, Result<(), CourierFailure>> {
         let notifier = self.clone();
         Box::pin(async move {
             let now = SystemClock.now();

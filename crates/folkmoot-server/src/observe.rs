@@ -32,17 +32,17 @@ const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const ID_CHARS_MAX: usize = 128;
 
 tokio::task_local! {
-    static NOTED: Noted;
+    static NOTED: RequestNotes;
 }
 
 /// What becomes known of a request while it is answered.
-struct Noted {
+struct RequestNotes {
     id: String,
     principal: OnceCell<Name>,
     gate: OnceCell<GateId>,
 }
 
-/// The stable code of an answer that is no success, for the line of the log.
+/// The stable code of a problem, for the line of the log.
 #[derive(Clone, Debug)]
 pub(crate) struct ProblemCode(pub(crate) String);
 
@@ -73,7 +73,7 @@ pub(crate) async fn request(
     let began = Instant::now();
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     let method = figures::MethodLabel::of(request.method());
-    let noted = Noted { id: id_of(&request), principal: OnceCell::new(), gate: OnceCell::new() };
+    let noted = RequestNotes { id: id_of(&request), principal: OnceCell::new(), gate: OnceCell::new() };
     let span = tracing::debug_span!(
         target: "folkmoot::request",
         "request",
@@ -113,7 +113,7 @@ pub(crate) async fn request(
     NOTED.scope(noted, answered.instrument(span)).await
 }
 
-fn tell(noted: &Noted, method: figures::MethodLabel, route: &str, answer: &Response, began: Instant) {
+fn tell(noted: &RequestNotes, method: figures::MethodLabel, route: &str, answer: &Response, began: Instant) {
     macro_rules! line {
         ($level:ident) => {
             tracing::$level!(

@@ -31,7 +31,7 @@ const GATES: u32 = 200;
 
 /// A plan as it is.
 #[derive(Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PlanSnapshot {
     pub(crate) run: Run,
     pub(crate) planning: Planning,
     pub(crate) progress: PlanProgress,
@@ -47,7 +47,7 @@ pub(crate) struct Planned {
     pub(crate) result: Option<Plan>,
 }
 
-/// A gate of a plan's own, with what it asks.
+/// A gate of a plan, with its request.
 #[derive(Debug)]
 pub(crate) struct PlanGate {
     pub(crate) gate: Gate,
@@ -169,7 +169,7 @@ async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<V
 }
 
 /// A plan, if `principal` may know of it.
-pub(crate) async fn planned(engine: &Engine, principal: &Principal, id: &RunId) -> Result<Planned, Error> {
+pub(crate) async fn planned(engine: &Engine, principal: &Principal, id: &RunId) -> Result<PlanSnapshot, Error> {
     let run = engine.run(principal, id).await?;
     // One that somebody started in another's session would be called as theirs is.
     if run.start.kind != RunKind::Plan || run.start.session_id.as_str() != id.as_str() {
@@ -179,7 +179,7 @@ pub(crate) async fn planned(engine: &Engine, principal: &Principal, id: &RunId) 
 }
 
 /// The plan of a run that is one.
-pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> Result<Planned, Error> {
+pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> Result<PlanSnapshot, Error> {
     let erased = || Error::from(Refusal::invalid("plan", "was given nothing, or what it was given has been erased"));
     let input = engine.input(&run).await?.ok_or_else(erased)?;
     let planning = serde_json::from_str(&input).map_err(|error| {
@@ -188,7 +188,7 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
     })?;
     let progress = progress(engine, principal, &run.start.id).await?;
     let halted_by = engine.halted_by(&run);
-    let mut planned = Planned {
+    let mut planned = PlanSnapshot {
         planning,
         progress,
         status: PlanStatus::InProgress,
@@ -319,7 +319,7 @@ pub(crate) async fn settled(
     after: Option<&GateId>,
     patience: Duration,
     or_outage: bool,
-) -> Result<Planned, Error> {
+) -> Result<PlanSnapshot, Error> {
     let until = Instant::now() + patience;
     let mut position = app.engine.position().await?;
     loop {
@@ -365,7 +365,7 @@ pub(crate) async fn happened(
     }
 }
 
-impl Planned {
+impl PlanSnapshot {
     pub(crate) fn session(&self) -> &SessionId {
         &self.run.start.session_id
     }

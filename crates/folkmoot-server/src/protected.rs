@@ -44,7 +44,7 @@ enum Scheme {
 
 /// Why a secret was not opened.
 #[derive(Debug, thiserror::Error)]
-pub enum Locked {
+pub enum UnlockError {
     /// Or the file was changed: the two cannot be told apart.
     #[error("this is not the passphrase")]
     WrongPassphrase,
@@ -77,20 +77,21 @@ impl ProtectedToken {
     }
 
     /// The secret of `owner`.
-    pub fn open(&self, owner: &Name, passphrase: &str) -> Result<String, Locked> {
+    pub fn open(&self, owner: &Name, passphrase: &str) -> Result<String, UnlockError> {
         let nonce = decode::<NONCE_LEN>("nonce", &self.nonce)?;
-        let mut sealed =
-            STANDARD.decode(&self.sealed).map_err(|error| Locked::Damaged(format!("sealed is no base64: {error}")))?;
+        let mut sealed = STANDARD
+            .decode(&self.sealed)
+            .map_err(|error| UnlockError::Damaged(format!("sealed is no base64: {error}")))?;
         let opened = self
             .key(passphrase)?
             .open_in_place(Nonce::assume_unique_for_key(nonce), Aad::from(owner.as_str()), &mut sealed)
-            .map_err(|_| Locked::WrongPassphrase)?;
-        String::from_utf8(opened.to_vec()).map_err(|_| Locked::Damaged("it holds no text".to_owned()))
+            .map_err(|_| UnlockError::WrongPassphrase)?;
+        String::from_utf8(opened.to_vec()).map_err(|_| UnlockError::Damaged("it holds no text".to_owned()))
     }
 
-    fn key(&self, passphrase: &str) -> Result<LessSafeKey, Locked> {
+    fn key(&self, passphrase: &str) -> Result<LessSafeKey, UnlockError> {
         if self.memory_kib > MEMORY_KIB_MAX || self.passes > PASSES_MAX {
-            return Err(Locked::Damaged("it asks for more work than this version ever asks for".to_owned()));
+            return Err(UnlockError::Damaged("it asks for more work than this version ever asks for".to_owned()));
         }
         let salt = decode::<SALT_LEN>("salt", &self.salt)?;
         let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(KEY_LEN)).map_err(damaged)?;
@@ -103,13 +104,13 @@ impl ProtectedToken {
     }
 }
 
-fn damaged(error: impl std::fmt::Display) -> Locked {
-    Locked::Damaged(error.to_string())
+fn damaged(error: impl std::fmt::Display) -> UnlockError {
+    UnlockError::Damaged(error.to_string())
 }
 
-fn decode<const N: usize>(field: &str, text: &str) -> Result<[u8; N], Locked> {
+fn decode<const N: usize>(field: &str, text: &str) -> Result<[u8; N], UnlockError> {
     let bytes = STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
-    bytes.ok_or_else(|| Locked::Damaged(format!("{field} is not {N} bytes in base64")))
+    bytes.ok_or_else(|| UnlockError::Damaged(format!("{field} is not {N} bytes in base64")))
 }
 
 #[cfg(test)]
@@ -124,9 +125,9 @@ mod tests {
     fn only_the_passphrase_opens_what_was_sealed() {
         let sealed = ProtectedToken::seal(&nora(), "fm_secret", "correct horse").unwrap();
         assert_eq!(sealed.open(&nora(), "correct horse").unwrap(), "fm_secret");
-        assert!(matches!(sealed.open(&nora(), "correct hors"), Err(Locked::WrongPassphrase)));
+        assert!(matches!(sealed.open(&nora(), "correct hors"), Err(UnlockError::WrongPassphrase)));
         let bob = "bob".parse().unwrap();
-        assert!(matches!(sealed.open(&bob, "correct horse"), Err(Locked::WrongPassphrase)), "it is nora's");
+        assert!(matches!(sealed.open(&bob, "correct horse"), Err(UnlockError::WrongPassphrase)), "it is nora's");
         let text = serde_json::to_string(&sealed).unwrap();
         assert!(!text.contains("fm_secret") && !text.contains("horse"), "{text}");
     }
@@ -135,10 +136,10 @@ mod tests {
     fn what_was_changed_does_not_open() {
         let sealed = ProtectedToken::seal(&nora(), "fm_secret", "correct horse").unwrap();
         let huge = ProtectedToken { memory_kib: u32::MAX, ..sealed.clone() };
-        assert!(matches!(huge.open(&nora(), "correct horse"), Err(Locked::Damaged(_))));
+        assert!(matches!(huge.open(&nora(), "correct horse"), Err(UnlockError::Damaged(_))));
         let salted = ProtectedToken { salt: STANDARD.encode([7; SALT_LEN]), ..sealed.clone() };
-        assert!(matches!(salted.open(&nora(), "correct horse"), Err(Locked::WrongPassphrase)));
+        assert!(matches!(salted.open(&nora(), "correct horse"), Err(UnlockError::WrongPassphrase)));
         let cut = ProtectedToken { nonce: String::new(), ..sealed };
-        assert!(matches!(cut.open(&nora(), "correct horse"), Err(Locked::Damaged(_))));
+        assert!(matches!(cut.open(&nora(), "correct horse"), Err(UnlockError::Damaged(_))));
     }
 }

@@ -33,7 +33,7 @@ use tokio_tungstenite::{
     },
 };
 
-use self::meter::Metered;
+use self::meter::MeteredStream;
 pub use self::origin::Origin;
 use crate::{
     accept::Seat,
@@ -63,7 +63,7 @@ const FAREWELL_BYTES: u64 = 8 << 20;
 
 /// Somebody who may open a socket and is about to.
 #[derive(Debug)]
-pub(crate) struct Knock {
+pub(crate) struct SocketUpgrade {
     pub(crate) who: Authenticated,
     answer: Response,
     upgrade: OnUpgrade,
@@ -71,7 +71,7 @@ pub(crate) struct Knock {
     seat: Option<Seat>,
 }
 
-impl FromRequestParts<App> for Knock {
+impl FromRequestParts<App> for SocketUpgrade {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
@@ -109,7 +109,7 @@ impl OfferedSubprotocols {
     }
 }
 
-/// What one kind of socket says and understands.
+/// The messages of one kind of socket.
 pub(crate) trait SocketDialect: Send + Sync + 'static {
     /// The frame that is sent before anything else, and whenever the client has chosen another
     /// position.
@@ -128,7 +128,7 @@ pub(crate) trait SocketDialect: Send + Sync + 'static {
     fn hear(&self, text: &str) -> Result<Option<u64>, &'static str>;
 }
 
-impl Knock {
+impl SocketUpgrade {
     /// Lets them in, to read what comes after `position`.
     pub(crate) fn admit(self, app: App, position: u64, dialect: impl SocketDialect) -> Response {
         let Self { who, answer, upgrade, seat } = self;
@@ -145,12 +145,12 @@ impl Knock {
 }
 
 struct Socket {
-    stream: WebSocketStream<Metered<TokioIo<Upgraded>>>,
+    stream: WebSocketStream<MeteredStream<TokioIo<Upgraded>>>,
     app: App,
     messages: DefaultDirectRateLimiter,
 }
 
-/// Why a socket is over.
+/// Why a socket is closed.
 #[derive(Debug)]
 enum SocketEnd {
     /// For this reason of ours.
@@ -193,7 +193,7 @@ impl Socket {
             .max_frame_size(Some(MESSAGE_BYTES_MAX))
             .read_buffer_size(4 * 1024)
             .write_buffer_size(WRITE_TOGETHER);
-        let metered = Metered::new(TokioIo::new(upgraded));
+        let metered = MeteredStream::new(TokioIo::new(upgraded));
         let stream = WebSocketStream::from_raw_socket(metered, Role::Server, Some(config)).await;
         let [burst, each_second] = [MESSAGES.0, MESSAGES.1].map(|n| NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN));
         let messages = RateLimiter::direct(Quota::per_second(each_second).allow_burst(burst));

@@ -12,7 +12,7 @@ use folkmoot_store::{AnyStore, Postgres, Sqlite, SteadyClock};
 use folkmoot_workflows::{
     Equipment, Voices,
     debate::{Debater, Effects, RealEffects},
-    llm::models::Whose,
+    llm::models::KeyOwner,
     plan::Planner,
     tools::jail::Helper,
 };
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Checkpoints, Config, DataFolder, DataFolderLock, LastServed, LocalTokens, ServerKey,
     accept::{self, Acceptor, Door, Hosts},
-    app::{Agency, App},
+    app::{AgentSetup, App},
     data_folder::LocalToken,
     debates, figures,
     notify::{self, Notifier},
@@ -162,7 +162,7 @@ impl Server {
         let refused = |error| StartError::Listen { address: config.listen, error };
         let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
         let url = format!("http://{}", listener.local_addr().map_err(refused)?);
-        let app = App::new(engine, key, notifier, Agency { voices, effects, replays }, &config);
+        let app = App::new(engine, key, notifier, AgentSetup { voices, effects, replays }, &config);
         if let Some(checkpoints) = config.checkpoints.clone() {
             let unwritable = |error| StartError::Checkpoints { path: checkpoints.file.clone(), error };
             match checkpoints.begin(&app, config.temporary).await.map_err(unwritable)? {
@@ -197,8 +197,8 @@ impl Server {
     }
 
     /// Whether it lives, for whoever looks after it while it serves.
-    pub fn pulse(&self) -> Pulse {
-        Pulse(self.app.engine.clone())
+    pub fn pulse(&self) -> LivenessProbe {
+        LivenessProbe(self.app.engine.clone())
     }
 
     /// The tokens of the folder's owner.
@@ -235,9 +235,9 @@ impl Server {
 
 /// Tells whether a server lives.
 #[derive(Clone, Debug)]
-pub struct Pulse(Engine);
+pub struct LivenessProbe(Engine);
 
-impl Pulse {
+impl LivenessProbe {
     /// Returns when whoever writes has answered: `false` if nothing can be written any more or too
     /// much waits, never if it hangs. A PostgreSQL that is away does not make the server dead: it
     /// comes back without a restart.
@@ -308,7 +308,7 @@ pub fn your_name() -> Name {
 fn equipment(config: &Config) -> Result<Equipment, String> {
     // A server that lasts has the environment in which it was started, and not that of whoever asks
     // it.
-    let whose = if config.temporary { Whose::Command } else { Whose::Server };
+    let whose = if config.temporary { KeyOwner::Command } else { KeyOwner::Server };
     let mut equipment = Equipment::new(config.equipment.clone(), config.variable, Helper::this_program())?;
     equipment.models = equipment.models.of(whose);
     Ok(equipment)

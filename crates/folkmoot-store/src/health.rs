@@ -45,12 +45,12 @@ pub struct Health {
     /// What this machine's clock says.
     pub now: Timestamp,
     /// What is to be known of one kind of database only.
-    pub of: Of,
+    pub of: DatabaseHealth,
 }
 
 /// What is to be known of one kind of database only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum DatabaseHealth {
     /// A file.
     Sqlite {
         /// Whether its pages hang together; `None` if it is too large to look at all of it just
@@ -108,7 +108,7 @@ fn look(mut connection: Connection, path: &Path) -> Result<Health, Error> {
         Err(error) => Some(Err(error.to_string())),
     };
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
-    let of = Of::Sqlite { whole, bytes: size(path), log_bytes: size(&path.with_extension("db-wal")) };
+    let of = DatabaseHealth::Sqlite { whole, bytes: size(path), log_bytes: size(&path.with_extension("db-wal")) };
     Ok(Health { schema, newest: migrate::newest(), head, last_event, webhooks, now: SystemClock.now(), of })
 }
 

@@ -21,8 +21,8 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, Outcome, QuestionId, Run,
-    RunId, Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery,
-    erase::ContentStatus, token::Token,
+    RunId, Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine,
+    delivery::DeliveryStatus, erase::ContentStatus, token::Token,
 };
 use tokio::sync::watch;
 
@@ -211,7 +211,7 @@ pub trait Store: Send + Sync {
     fn waiting(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<WaitingFor>, Error>> + Send;
 
     /// How many deliveries are in this state.
-    fn count_deliveries(&self, status: delivery::DeliveryStatus) -> impl Future<Output = Result<u64, Error>> + Send;
+    fn count_deliveries(&self, status: DeliveryStatus) -> impl Future<Output = Result<u64, Error>> + Send;
 
     /// At most `limit` principals that have pending gates, by name.
     fn requesters(&self, limit: u32) -> impl Future<Output = Result<Vec<Name>, Error>> + Send;
@@ -239,7 +239,7 @@ pub trait Store: Send + Sync {
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// What a command came to, and where the log was then.
+/// The outcome of a command, and the end of the log after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteResult {
     /// For the caller.
@@ -346,7 +346,7 @@ any_store! {
     delivery(id: &DeliveryId) -> Result<Option<Delivery>, Error>;
     deliveries(query: DeliveryQuery) -> Result<Page<Delivery>, Error>;
     waiting(after: &str, limit: u32) -> Result<Vec<WaitingFor>, Error>;
-    count_deliveries(status: delivery::DeliveryStatus) -> Result<u64, Error>;
+    count_deliveries(status: DeliveryStatus) -> Result<u64, Error>;
     requesters(limit: u32) -> Result<Vec<Name>, Error>;
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;

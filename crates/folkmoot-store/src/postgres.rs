@@ -26,7 +26,7 @@ use std::{
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
-    Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery,
+    Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery::DeliveryStatus,
     erase::ContentStatus, token::Token,
 };
 use recent_looks::RecentLooks;
@@ -528,7 +528,7 @@ impl Store for Postgres {
         self.all(query::WAITING, &arguments, query::read_waiting).await
     }
 
-    async fn count_deliveries(&self, status: delivery::DeliveryStatus) -> Result<u64, Error> {
+    async fn count_deliveries(&self, status: DeliveryStatus) -> Result<u64, Error> {
         let status = [Value::Text(status.word().into())];
         let found = self.all(query::COUNT_DELIVERIES, &status, |row| row.int(0)).await?;
         rows::position(found.into_iter().next().unwrap_or(0))

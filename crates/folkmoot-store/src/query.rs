@@ -6,10 +6,10 @@ use std::fmt;
 
 use folkmoot_core::{
     Delivery, Event, Gate, GateId, GateStatus, Name, Question, Refusal, Run, RunId, SessionId, Timestamp, WorkflowName,
-    delivery,
+    delivery::DeliveryStatus,
     journal::{Entry, EntryKey},
-    question,
-    run::{self, RunKind},
+    question::QuestionStatus,
+    run::{self, RunKind, RunStatus},
 };
 
 use crate::{
@@ -56,7 +56,7 @@ pub struct QuestionView {
 #[derive(Clone, Debug, Default)]
 pub struct QuestionQuery {
     /// Only these.
-    pub status: Option<question::QuestionStatus>,
+    pub status: Option<QuestionStatus>,
     /// Only of this agent.
     pub agent: Option<Name>,
     /// Only those that this principal asked, under whatever name.
@@ -79,7 +79,7 @@ pub struct QuestionQuery {
 #[derive(Clone, Debug, Default)]
 pub struct RunQuery {
     /// Only these.
-    pub status: Option<run::RunStatus>,
+    pub status: Option<RunStatus>,
     /// Only of this session.
     pub session: Option<SessionId>,
     /// Only those that this run started.
@@ -221,8 +221,8 @@ impl QuestionQuery {
             ],
             either: self.concerns.as_ref().map(|name| (["asked_by", "agent_id"], name.as_str())),
             plus: self.halting.then_some("halts IS NOT NULL"),
-            status: self.status.map(question::QuestionStatus::word),
-            inbox: self.status == Some(question::QuestionStatus::Pending),
+            status: self.status.map(QuestionStatus::word),
+            inbox: self.status == Some(QuestionStatus::Pending),
             after: self.after.as_ref(),
             limit: self.limit,
         }
@@ -231,7 +231,7 @@ impl QuestionQuery {
 
     /// Cuts what [`QuestionQuery::sql`] found to a page.
     pub(crate) fn page(&self, items: Vec<QuestionView>) -> Page<QuestionView> {
-        let inbox = self.status == Some(question::QuestionStatus::Pending);
+        let inbox = self.status == Some(QuestionStatus::Pending);
         cut(
             items,
             self.limit,
@@ -260,7 +260,7 @@ impl RunQuery {
             ],
             either: None,
             plus: None,
-            status: self.status.map(run::RunStatus::word),
+            status: self.status.map(RunStatus::word),
             inbox: false,
             after: self.after.as_ref(),
             limit: self.limit,
@@ -361,7 +361,7 @@ pub(crate) fn of_workflows<'a>(mut first: Vec<Value<'a>>, workflows: &'a [Workfl
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryQuery {
     /// Only these.
-    pub status: Option<delivery::DeliveryStatus>,
+    pub status: Option<DeliveryStatus>,
     /// Only to this channel.
     pub channel: Option<String>,
     /// From here on.
@@ -389,7 +389,7 @@ impl DeliveryQuery {
             equals: vec![("channel", self.channel.as_deref())],
             either: None,
             plus: None,
-            status: self.status.map(delivery::DeliveryStatus::word),
+            status: self.status.map(DeliveryStatus::word),
             inbox: false,
             after: self.after.as_ref(),
             limit: self.limit,

@@ -33,7 +33,7 @@ struct RecentState {
     events: VecDeque<Arc<Event>>,
 }
 
-/// What became of events that were offered.
+/// What happened to events that were offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OfferResult {
     /// They are known, now or since before.
@@ -44,7 +44,7 @@ pub(crate) enum OfferResult {
     OfAnotherLog,
 }
 
-/// What [`Recent::after`] knows.
+/// The answer of [`Recent::after`].
 pub(crate) enum EventsAfter {
     /// These come next.
     Events(Vec<Arc<Event>>),

@@ -8,13 +8,14 @@ use folkmoot_core::{
     Artifact, Command, Deadline, Delivery, Digest, Event, Fact, Gate, Halt, Name, Outcome, Principal, Question, Run,
     RunId, Scope, Subject, Timeout, Timer, Timestamp, Webhook, WorkflowName,
     audit::AuditedRow,
-    delivery,
+    delivery::{DeliveryState, DeliveryStatus},
     erase::ContentStatus,
     gate::{Content, GateState, Reminders, Risk},
     halt::Lifting,
     journal::Entry,
-    question::{self, Priority},
-    quota, run,
+    question::{Priority, QuestionState},
+    quota,
+    run::{self, RunStart, RunState},
     token::Token,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -684,14 +685,14 @@ pub(crate) fn run(run: &Run) -> Vec<Value<'_>> {
 
 fn node_of(run: &Run) -> Option<&str> {
     match &run.state {
-        run::RunState::Running { node, .. } => Some(node.as_str()),
+        RunState::Running { node, .. } => Some(node.as_str()),
         _ => None,
     }
 }
 
 fn parked(run: &Run) -> Option<&run::Parked> {
     match &run.state {
-        run::RunState::Parked(parked) => Some(parked),
+        RunState::Parked(parked) => Some(parked),
         _ => None,
     }
 }
@@ -699,7 +700,7 @@ fn parked(run: &Run) -> Option<&run::Parked> {
 /// How many wake-ups a run has had that waits for one more; a new one waits for none.
 fn parked_wakes(run: &Run) -> Option<i64> {
     match &run.state {
-        run::RunState::Pending => Some(-1),
+        RunState::Pending => Some(-1),
         _ => parked(run).map(|parked| int(parked.wakes)),
     }
 }
@@ -716,7 +717,7 @@ fn held(parked: &run::Parked) -> Option<&str> {
 
 pub(crate) fn read_run(row: &dyn Columns) -> Result<Run, Error> {
     let run = Run {
-        start: run::RunStart {
+        start: RunStart {
             id: parse(&row.text(0)?)?,
             kind: parse(&row.text(1)?)?,
             session_id: parse(&row.text(2)?)?,
@@ -878,8 +879,8 @@ pub(crate) fn read_question(row: &dyn Columns) -> Result<Question, Error> {
         reminders: small(row.int(15)?)?,
         seq: position(row.int(16)?)?,
         state: match row.maybe_text(18)? {
-            Some(closure) => question::QuestionState::Closed(from_json(&closure)?),
-            None => question::QuestionState::Pending,
+            Some(closure) => QuestionState::Closed(from_json(&closure)?),
+            None => QuestionState::Pending,
         },
     };
     // Three columns repeat what others say, for the indexes. A row in which they differ was not
@@ -980,7 +981,7 @@ pub(crate) fn delivery(delivery: &Delivery) -> Vec<Value<'_>> {
 }
 
 pub(crate) fn read_delivery(row: &dyn Columns) -> Result<Delivery, Error> {
-    let status: delivery::DeliveryStatus = parse(&row.text(10)?)?;
+    let status: DeliveryStatus = parse(&row.text(10)?)?;
     let moment = |n| row.int(n).map(Timestamp::from_micros);
     Ok(Delivery {
         id: parse(&row.text(0)?)?,
@@ -994,10 +995,10 @@ pub(crate) fn read_delivery(row: &dyn Columns) -> Result<Delivery, Error> {
         last_error: row.maybe_text(8)?,
         seq: position(row.int(9)?)?,
         state: match status {
-            delivery::DeliveryStatus::Waiting => delivery::DeliveryState::Waiting { due: moment(11)? },
-            delivery::DeliveryStatus::Sending => delivery::DeliveryState::Sending { until: moment(11)? },
-            delivery::DeliveryStatus::Delivered => delivery::DeliveryState::Delivered { at: moment(12)? },
-            delivery::DeliveryStatus::Dead => delivery::DeliveryState::Dead { at: moment(12)? },
+            DeliveryStatus::Waiting => DeliveryState::Waiting { due: moment(11)? },
+            DeliveryStatus::Sending => DeliveryState::Sending { until: moment(11)? },
+            DeliveryStatus::Delivered => DeliveryState::Delivered { at: moment(12)? },
+            DeliveryStatus::Dead => DeliveryState::Dead { at: moment(12)? },
         },
     })
 }

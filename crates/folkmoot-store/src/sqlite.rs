@@ -23,7 +23,7 @@ use std::{
 
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
-    Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery,
+    Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery::DeliveryStatus,
     erase::ContentStatus, token::Token,
 };
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
@@ -588,7 +588,7 @@ impl Store for Sqlite {
         self.readers.read(read).await
     }
 
-    async fn count_deliveries(&self, status: delivery::DeliveryStatus) -> Result<u64, Error> {
+    async fn count_deliveries(&self, status: DeliveryStatus) -> Result<u64, Error> {
         let count = [Value::Text(status.word().into())];
         let read = move |connection: &Connection| all(connection, query::COUNT_DELIVERIES, &count, |row| row.int(0));
         rows::position(self.readers.read(read).await?.into_iter().next().unwrap_or(0))

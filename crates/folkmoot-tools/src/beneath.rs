@@ -23,7 +23,7 @@ pub(crate) struct Folder {
     fd: OwnedFd,
 }
 
-/// What is under a name.
+/// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DirEntry {
     /// The path from the folder, or what can be shown of it.
@@ -32,7 +32,7 @@ pub(crate) struct DirEntry {
     pub kind: DirEntryKind,
 }
 
-/// What can be under a name.
+/// What an entry of a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DirEntryKind {
     /// A file, how long it is, and when it was last changed, in nanoseconds.

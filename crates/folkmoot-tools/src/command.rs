@@ -28,7 +28,7 @@ use crate::{
     foreign,
 };
 
-/// A provider that is a program on this machine.
+/// A model that is a program on this machine.
 #[derive(Clone, Debug)]
 pub struct CommandModel {
     /// The provider's name in the configuration.
@@ -209,7 +209,7 @@ async fn write(mut stdin: ChildStdin, prompt: &[u8]) {
     let _ = stdin.shutdown().await;
 }
 
-/// What was said until now: whole characters, and the beginning of the next.
+/// A program's output so far: whole characters, and the bytes of an incomplete one.
 #[derive(Debug)]
 struct OutputBuffer {
     text: String,

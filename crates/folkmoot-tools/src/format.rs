@@ -13,7 +13,7 @@ use crate::{
 const CODE_BYTES_MAX: usize = 1 << 20;
 
 folkmoot_core::vocabulary! {
-    /// What code can be written in.
+    /// A language that can be formatted.
     pub enum FormatLanguage {
         /// Formatted by rustfmt.
         Rust = "rust",

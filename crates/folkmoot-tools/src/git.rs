@@ -38,12 +38,12 @@ pub use diff::{Change, ChangedFile, Diff};
 pub use error::GitError;
 pub use history::Revision;
 pub use name::WorktreeKind;
-pub use snapshot::{Author, Committed, Snapshot};
+pub use snapshot::{Author, Snapshot, SnapshotCommit};
 pub use worktree::{Removal, Worktree, WorktreeInfo};
 
 use call::{Git, GitCommand, GitLocation};
 
-/// How much git may take and give.
+/// How much time and output git may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitLimits {
     /// For one git command, and for waiting until another program has left the worktree.

@@ -62,7 +62,7 @@ pub(crate) fn can_be_lent(readable: &Readable) -> bool {
 /// Runs commands that nobody trusts. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Jail {
-    pub(crate) walls: Arc<probe::Walls>,
+    pub(crate) walls: Arc<probe::JailWalls>,
     pub(crate) network: bool,
 }
 
@@ -71,19 +71,19 @@ impl Jail {
     /// takes the first that holds. Where none does, the jail refuses every job, and says why.
     pub async fn probe(helper: Helper) -> Self {
         Self {
-            walls: Arc::new(probe::Walls::find(helper, &[Driver::Namespaces, Driver::Bubblewrap]).await),
+            walls: Arc::new(probe::JailWalls::find(helper, &[Driver::Namespaces, Driver::Bubblewrap]).await),
             network: false,
         }
     }
 
     /// As [`Jail::probe`], with this driver or none.
     pub async fn probe_driver(helper: Helper, driver: Driver) -> Self {
-        Self { walls: Arc::new(probe::Walls::find(helper, &[driver]).await), network: false }
+        Self { walls: Arc::new(probe::JailWalls::find(helper, &[driver]).await), network: false }
     }
 
     /// A jail that refuses every job.
     pub fn refuse(why: impl Into<String>) -> Self {
-        Self { walls: Arc::new(probe::Walls::none(why.into())), network: false }
+        Self { walls: Arc::new(probe::JailWalls::none(why.into())), network: false }
     }
 
     /// Lets jobs of the profile `agent` have this machine's network, and with it all that listens
@@ -162,7 +162,7 @@ impl Helper {
     }
 }
 
-/// What is to be executed.
+/// A job to execute in the jail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JailJob {
     /// What it may see and do.
@@ -178,9 +178,9 @@ pub struct JailJob {
     ///
     /// If it belongs to whom the job runs as (the caller, or, under root, whoever but root owns the
     /// folder), it is mounted: the job writes into it directly, a `.git` in it can only be read,
-    /// and of [`JailLimits::disk_bytes`] only the size of each single file is held. If root owns it, it
-    /// is copied in, and when the job has ended by itself, the plain files and folders that it
-    /// made, changed or removed are brought back; links and what lies below `.git` are not.
+    /// and of [`JailLimits::disk_bytes`] only the size of each single file is held. If root owns
+    /// it, it is copied in, and when the job has ended by itself, the plain files and folders that
+    /// it made, changed or removed are brought back; links and what lies below `.git` are not.
     pub folder: Option<PathBuf>,
     /// Whether the folder is only to be read: mounted so, or copied in and nothing brought back.
     pub folder_is_read_only: bool,
@@ -283,7 +283,7 @@ impl JailLimits {
     }
 }
 
-/// How a job ended, and what it took.
+/// How a job ended, and what it used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobReport {
     /// How it ended.

@@ -43,7 +43,7 @@ pub struct Lsp {
     pub diagnostics_max: usize,
 }
 
-/// Where a server runs.
+/// Whether a language server runs in the jail.
 #[derive(Clone, Debug)]
 pub enum LspPlacement {
     /// In the jail.
@@ -75,7 +75,7 @@ impl Lsp {
     }
 }
 
-/// A file, and who is asked about it.
+/// A file to diagnose, and the server to ask.
 #[derive(Clone, Debug)]
 pub struct LspRequest<'a> {
     /// The server and its arguments.

@@ -38,7 +38,7 @@ use crate::{
 use connection::McpConnection;
 use offer::McpOffer;
 
-/// A server, as it is configured.
+/// The configuration of an MCP server.
 #[derive(Clone, Debug)]
 pub struct McpServerConfig {
     /// What it is called here: lower-case letters, digits, `-` and `_`.
@@ -201,7 +201,7 @@ impl Mcp {
     }
 }
 
-/// What the tools of one server share.
+/// The connection and configuration that the tools of one server share.
 #[derive(Debug)]
 struct McpClient {
     server: McpServerConfig,

@@ -34,10 +34,10 @@ pub(crate) async fn lend(jail: &Jail, program: &str, job: &mut JailJob) -> Resul
     if real.file_name().is_some_and(|real| real == "rustup") {
         return of_rustup(jail, &name, job).await;
     }
-    let sort = Sort::of(&real).map_err(|error| unlendable(&error.to_string()))?;
+    let sort = FileSort::of(&real).map_err(|error| unlendable(&error.to_string()))?;
     let place = Path::new("/opt/program").join(&name);
     match sort {
-        Sort::Script(Interpreter::Node) => {
+        FileSort::Script(Interpreter::Node) => {
             tools::lend(jail, ProgramLanguage::JavaScript, job).await?;
             let script = match (is_system(&real), outermost(&real, "node_modules")) {
                 (true, _) => real,
@@ -47,7 +47,7 @@ pub(crate) async fn lend(jail: &Jail, program: &str, job: &mut JailJob) -> Resul
             Ok(vec!["node".to_owned(), text(&script)?])
         }
         _ if is_system(&found) && is_system(&real) => Ok(vec![text(&found)?]),
-        Sort::Script(Interpreter::Python) => {
+        FileSort::Script(Interpreter::Python) => {
             let folder = real.parent().unwrap_or(&real).to_owned();
             let prefix = python_prefix(&folder).ok_or_else(|| {
                 unlendable(
@@ -57,7 +57,7 @@ pub(crate) async fn lend(jail: &Jail, program: &str, job: &mut JailJob) -> Resul
             let script = lend_python(job, &prefix, &place, &real)?;
             Ok(vec![text(&beside(&script, "python3"))?, text(&script)?])
         }
-        Sort::Binary if name.starts_with("python") => {
+        FileSort::Binary if name.starts_with("python") => {
             let folder = found.parent().and_then(|folder| fs::canonicalize(folder).ok());
             let prefix = folder.as_deref().and_then(python_prefix);
             let (Some(folder), Some(prefix)) = (folder, prefix) else {
@@ -65,8 +65,8 @@ pub(crate) async fn lend(jail: &Jail, program: &str, job: &mut JailJob) -> Resul
             };
             Ok(vec![text(&lend_python(job, &prefix, &place, &folder.join(&name))?)?])
         }
-        Sort::Binary => Ok(vec![text(&put(job, &real, &place.join(&name), &real)?)?]),
-        Sort::Script(Interpreter::Other(interpreter)) => Err(unlendable(&format!(
+        FileSort::Binary => Ok(vec![text(&put(job, &real, &place.join(&name), &real)?)?]),
+        FileSort::Script(Interpreter::Other(interpreter)) => Err(unlendable(&format!(
             "it is a script for `{interpreter}`, and nobody knows what else it needs; name the program that it starts"
         ))),
     }
@@ -93,7 +93,7 @@ async fn of_rustup(jail: &Jail, name: &str, job: &mut JailJob) -> Result<Vec<Str
 }
 
 /// What a file is, by its first bytes.
-enum Sort {
+enum FileSort {
     Binary,
     Script(Interpreter),
 }
@@ -104,7 +104,7 @@ enum Interpreter {
     Other(String),
 }
 
-impl Sort {
+impl FileSort {
     fn of(file: &Path) -> std::io::Result<Self> {
         let mut first = Vec::new();
         File::open(file)?.take(256).read_to_end(&mut first)?;

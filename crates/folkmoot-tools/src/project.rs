@@ -104,7 +104,7 @@ pub struct Project {
     pub problems: Vec<ProjectProblem>,
 }
 
-/// One command.
+/// A command of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectCommand {
     /// What it is for.
@@ -125,7 +125,7 @@ pub struct ProjectCommand {
     pub must_be_silent: bool,
 }
 
-/// A file that could not be understood.
+/// A file of a project that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectProblem {
     /// The path from the top.
@@ -192,7 +192,7 @@ fn look(place: &mut ScannedFolder<'_>, covered: &[ProjectKind]) {
     }
 }
 
-/// A folder that is looked at, and where the findings go.
+/// A folder that is being scanned for project files.
 struct ScannedFolder<'a> {
     beneath: &'a Folder,
     folder: &'a str,

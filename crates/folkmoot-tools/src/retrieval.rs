@@ -16,7 +16,7 @@ pub use secret::is_secret;
 
 use crate::beneath::{DirEntryKind, Folder};
 
-/// How much is taken in.
+/// How much is indexed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetrievalLimits {
     /// The longest file.
@@ -74,18 +74,18 @@ pub struct Index {
 
 /// What became of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Indexed {
+pub struct IndexReport {
     /// How many files can be searched.
     pub files: usize,
     /// How many of them had not changed since the last time.
     pub unchanged: usize,
     /// What cannot, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 /// Something that cannot be searched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skipped {
+pub struct SkippedFile {
     /// The path from the folder.
     pub path: String,
     /// Why.
@@ -93,7 +93,7 @@ pub struct Skipped {
 }
 
 folkmoot_core::vocabulary! {
-    /// Why something cannot be searched.
+    /// Why a file is not indexed.
     pub enum SkipReason {
         /// It is, or may hold, a secret.
         Secret = "secret",
@@ -168,10 +168,10 @@ impl Index {
 
     /// Takes in a folder: what is new or has another size or time is read, and what is gone is
     /// removed. All of it or, when it fails, nothing.
-    pub fn update(&mut self, folder: &Path, limits: &RetrievalLimits) -> Result<Indexed, RetrievalError> {
+    pub fn update(&mut self, folder: &Path, limits: &RetrievalLimits) -> Result<IndexReport, RetrievalError> {
         let failed = |source| RetrievalError::Folder { folder: folder.display().to_string(), source };
         let beneath = Folder::open(folder).map_err(failed)?;
-        let mut indexed = Indexed::default();
+        let mut indexed = IndexReport::default();
         let found = walk(&beneath, limits, &mut indexed.skipped).map_err(failed)?;
 
         let tx = self.database.transaction()?;
@@ -193,7 +193,7 @@ impl Index {
                 let text = match read(&beneath, &file.path, limits) {
                     Ok(text) => text,
                     Err(reason) => {
-                        indexed.skipped.push(Skipped { path: file.path, reason });
+                        indexed.skipped.push(SkippedFile { path: file.path, reason });
                         continue;
                     }
                 };
@@ -237,7 +237,7 @@ impl Index {
     }
 }
 
-/// A file that may be taken in.
+/// A file that may be indexed.
 struct IndexCandidate {
     path: String,
     /// Changes when the file does.
@@ -247,7 +247,7 @@ struct IndexCandidate {
 fn walk(
     beneath: &Folder,
     limits: &RetrievalLimits,
-    skipped: &mut Vec<Skipped>,
+    skipped: &mut Vec<SkippedFile>,
 ) -> std::io::Result<Vec<IndexCandidate>> {
     let mut found = Vec::new();
     let mut bytes_left = limits.total_bytes;
@@ -257,7 +257,7 @@ fn walk(
             Ok(entries) => entries,
             Err(error) if folder.is_empty() => return Err(error),
             Err(_) => {
-                skipped.push(Skipped { path: folder, reason: SkipReason::Unreadable });
+                skipped.push(SkippedFile { path: folder, reason: SkipReason::Unreadable });
                 continue;
             }
         };
@@ -284,7 +284,7 @@ fn walk(
                     continue;
                 }
             };
-            skipped.push(Skipped { path: entry.path, reason });
+            skipped.push(SkippedFile { path: entry.path, reason });
         }
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));

@@ -103,7 +103,7 @@ pub struct TestRun {
     pub tested: Vec<TestResult>,
 }
 
-/// What came of one test.
+/// The result of one test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestResult {
     /// Which.
@@ -122,7 +122,7 @@ pub struct TestResult {
     pub peak_memory_bytes: Option<u64>,
 }
 
-/// What a run of tests says about its solution.
+/// Whether the tests of a solution passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestRunStatus {
     /// Nothing: there was no test.

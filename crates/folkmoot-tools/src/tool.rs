@@ -145,7 +145,7 @@ pub struct ToolCall {
     pub elapsed_ms: u64,
 }
 
-/// A tool as a model is told of it.
+/// A tool as it is described to a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolOffer {
@@ -171,14 +171,13 @@ pub struct Toolbox {
     pub result_bytes: usize,
 }
 
-/// A tool with its schema as it was when it was added: a tool cannot change its mind about it
-/// afterwards.
+/// A tool with the schema that it had when it was added. Later changes of it have no effect.
 #[derive(Clone, Debug)]
 struct ToolEntry {
     tool: Arc<dyn Tool>,
     description: String,
     arguments: Value,
-    fits: Arc<schema::Compiled>,
+    fits: Arc<schema::CompiledSchema>,
 }
 
 /// Why a tool cannot be in a toolbox.

@@ -21,7 +21,7 @@ use folkmoot_llm::{
     structured::SchemaValidator,
 };
 use folkmoot_tools::jail::Helper;
-use folkmoot_workflows::{Equipment, ModelCall, OnExceeded, RunBudget, equipment};
+use folkmoot_workflows::{Equipment, ModelCall, OnExceeded, RunBudget, equipment::EquipmentSettings};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -209,7 +209,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let topic = arguments.next().ok_or("say what it is about: moot \"Tabs or spaces?\" [provider[/model]]")?;
     let variable = |name: &str| std::env::var(name).ok();
-    let equipment = Equipment::new(equipment::EquipmentSettings::default(), variable, Helper::this_program())?;
+    let equipment = Equipment::new(EquipmentSettings::default(), variable, Helper::this_program())?;
     let choice = equipment.models.choose(arguments.next().as_deref())?;
     println!("Asking {}, because {}.", choice.provider, choice.why);
     let moot = Moot {

@@ -14,7 +14,7 @@ use folkmoot_core::{Digest, Name, gate::Risk};
 use folkmoot_engine::{Ctx, Failure, GateSpec, Hindrance};
 use folkmoot_llm::{
     FailureKind, Model, ModelAnswer, ModelCallRecord, ModelRequest, Prompts,
-    budget::{Budget, Budgeted, Purse, Spent, dollars},
+    budget::{Budget, BudgetedModel, Purse, Spent, dollars},
     continued,
     price::Price,
     record::CallOutcome,
@@ -53,7 +53,7 @@ pub struct RunBudget {
     gates: Arc<Mutex<BTreeMap<u64, BudgetDecision>>>,
 }
 
-/// Whether the budget was given once more.
+/// Whether people raised the budget; shared by all calls that wait for it.
 type BudgetDecision = Shared<BoxFuture<'static, Result<bool, Failure>>>;
 
 /// What happens when a call does not fit the budget any more.
@@ -65,7 +65,7 @@ pub enum OnExceeded {
     Fail,
 }
 
-/// One call.
+/// One call of a model by a run.
 #[derive(Clone, Debug)]
 pub struct ModelCall {
     /// Names the step in its run's journal.
@@ -80,19 +80,19 @@ pub struct ModelCall {
     pub request: ModelRequest,
 }
 
-/// What a step records.
+/// What the step of a call records.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum RecordedCall {
     /// Nobody was asked.
     Exceeded {
-        exceeded: Exceeded,
+        exceeded: BudgetExceeded,
     },
     Asked(Box<ModelCallRecord>),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Exceeded {
+struct BudgetExceeded {
     /// How often the budget had been given. A replay must come to the gate that was waited for,
     /// whatever its purse holds by then.
     times: u64,
@@ -209,7 +209,7 @@ impl RunBudget {
             let (asked, request, wait_max) = (Arc::clone(&asked), request.clone(), self.outage_wait_max);
             move || {
                 asked.store(true, Ordering::Relaxed);
-                let budgeted = Budgeted { model: Arc::clone(&model), purse: Arc::clone(&purse), price };
+                let budgeted = BudgetedModel { model: Arc::clone(&model), purse: Arc::clone(&purse), price };
                 let request = request.clone();
                 async move {
                     // Before it is tried: if it is given once more meanwhile, the gate for that is
@@ -218,9 +218,9 @@ impl RunBudget {
                     let answer = budgeted.ask(&request, &mut ()).await;
                     let answer = answer.and_then(|answer| not_too_long(answer, budgeted.price));
                     Ok(match &answer {
-                        Err(failure) if failure.kind == FailureKind::BudgetExceeded => {
-                            RecordedCall::Exceeded { exceeded: Exceeded { times, detail: failure.detail.clone() } }
-                        }
+                        Err(failure) if failure.kind == FailureKind::BudgetExceeded => RecordedCall::Exceeded {
+                            exceeded: BudgetExceeded { times, detail: failure.detail.clone() },
+                        },
                         Err(failure) if failure.spent.is_nothing() && failure.kind.is_outage() => {
                             return Err(outage(failure, wait_max));
                         }
@@ -254,7 +254,7 @@ impl RunBudget {
         Ok(told)
     }
 
-    async fn exceeded(&self, ctx: &Ctx, Exceeded { times, detail }: Exceeded) -> Result<(), Failure> {
+    async fn exceeded(&self, ctx: &Ctx, BudgetExceeded { times, detail }: BudgetExceeded) -> Result<(), Failure> {
         let extended = match self.on_exceeded {
             OnExceeded::Fail => false,
             OnExceeded::Ask => self.gate(ctx, times).await?,

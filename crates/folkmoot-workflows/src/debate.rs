@@ -30,11 +30,11 @@ use folkmoot_core::{
     agent::{DebatePhase, Domain, Share},
     debate::{
         self, Course, DebateEvent, DebateVerdict, DecidedBy, NoDecision, TurnState,
-        cognition::{Observed, PhaseExpectations},
+        cognition::{PhaseExpectations, PhaseObservation},
         consensus::same_answer,
         estimate::Estimate,
         memory::EpisodicMemory,
-        planning,
+        planning::PlanningChoice,
         record::{DebateRecord, LogLine, SessionRecord},
         topology::Network,
     },
@@ -48,19 +48,19 @@ use serde_json::json;
 
 pub(crate) use config::MAX_TOKENS_MAX;
 pub use config::{DebateConfig, Gates, Instructor, OnRejected, Preset, RETRIES_MAX, TOPIC_BYTES_MAX};
-pub use effects::{Branch, Effects, Ran, RealEffects, ToolContext};
+pub use effects::{Branch, Effects, ProjectCommandRun, RealEffects, ToolContext};
 pub(crate) use silent::NoModels;
 
 use self::{
     gate::AtGate,
-    room::{At, Named, Room},
+    room::{At, NamedVoice, Room},
     state::{Candidate, DebateState},
 };
 use crate::{OnExceeded, RunBudget, Voices, call::allowed, voice::or_stop};
 
 /// What a debate gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Debated {
+pub struct DebateOutcome {
     /// What it came to.
     pub verdict: DebateVerdict,
     /// The answer that won, in words; empty where nothing was decided.
@@ -120,7 +120,7 @@ impl Debater {
         Self { voices: Arc::new(silent::NoModels(voices)), effects: Arc::new(silent::ReplayEffects) }
     }
 
-    async fn debate(self, ctx: Ctx, debating: DebateConfig) -> Result<Debated, Failure> {
+    async fn debate(self, ctx: Ctx, debating: DebateConfig) -> Result<DebateOutcome, Failure> {
         debating.check().map_err(|refusal| Failure::new("invalid_input", refusal.to_string()))?;
         let estimate = Estimate::of(&debating.topic, debating.language.map(|language| language.word()), &[]);
         let course = debating.course(estimate.needs_clarification())?;
@@ -163,7 +163,7 @@ impl Debater {
         let mut usual = None;
         let mut named = BTreeMap::new();
         for (agent, provider) in chosen {
-            let voice = Named { voice: or_stop(ctx, self.voices.voice(&provider)).await, provider };
+            let voice = NamedVoice { voice: or_stop(ctx, self.voices.voice(&provider)).await, provider };
             match agent {
                 Some(agent) => drop(named.insert(agent, voice)),
                 None => usual = Some(voice),
@@ -220,7 +220,7 @@ impl Debater {
 }
 
 /// Why a debate ends where it is.
-enum Ends {
+enum EndReason {
     Undecided(NoDecision, String),
     /// Fewer answered than must; with what those said who voted.
     TooFew(String, Option<Box<DebateVerdict>>),
@@ -228,12 +228,12 @@ enum Ends {
 }
 
 impl Room {
-    async fn hold(&self, ctx: &Ctx, course: &Course, estimate: &Estimate) -> Result<Debated, Failure> {
+    async fn hold(&self, ctx: &Ctx, course: &Course, estimate: &Estimate) -> Result<DebateOutcome, Failure> {
         let agents = self.debating.agents.agents();
         let parallel = usize::try_from(self.debating.max_parallel).unwrap_or(usize::MAX);
         let mut state = DebateState {
             network: Network::new(self.debating.topology, agents, parallel),
-            style: planning::Chosen::at_the_start(self.debating.planning, estimate, agents.len()),
+            style: PlanningChoice::at_the_start(self.debating.planning, estimate, agents.len()),
             planner: PhaseExpectations::default(),
             candidates: BTreeMap::new(),
             notes: Vec::new(),
@@ -280,7 +280,7 @@ impl Room {
         }
         let mut verdict = verdict.unwrap_or_else(|| {
             let why = "nobody votes in a debate without convergence".to_owned();
-            self.ended(Ends::Undecided(NoDecision::NoConvergence, why), rounds, &state)
+            self.ended(EndReason::Undecided(NoDecision::NoConvergence, why), rounds, &state)
         });
         verdict.rounds = rounds;
         verdict.turns = state.turns;
@@ -323,7 +323,7 @@ impl Room {
                     state.network = network;
                     continue;
                 }
-                return Ok(Some(PhaseVerdict::Ends(Ends::TooFew(why, came.verdict.map(Box::new)))));
+                return Ok(Some(PhaseVerdict::Ends(EndReason::TooFew(why, came.verdict.map(Box::new)))));
             }
             // The last gate stands before what is final; a vote that another round follows is not.
             let is_final = came
@@ -340,7 +340,7 @@ impl Room {
             if let Some(agreed) = self.agreed(at, state)
                 && self.is_accepted(ctx, at, &agreed, state).await?
             {
-                return Ok(Some(PhaseVerdict::Ends(Ends::Agreed(agreed))));
+                return Ok(Some(PhaseVerdict::Ends(EndReason::Agreed(agreed))));
             }
             return Ok(came.verdict.map(PhaseVerdict::Decided));
         }
@@ -426,7 +426,7 @@ impl Room {
         let answered: Vec<_> = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).collect();
         let confidences: Vec<u64> =
             answered.iter().filter_map(|spoken| Some(spoken.confidence?.as_hundredths().into())).collect();
-        let observed = Observed {
+        let observed = PhaseObservation {
             answers: u32::try_from(answered.len()).unwrap_or(u32::MAX),
             confidence: folkmoot_core::agent::Share::part(confidences.iter().sum(), confidences.len() as u64 * 100),
             consensus: came.verdict.as_ref().and_then(|verdict| verdict.consensus),
@@ -477,7 +477,7 @@ impl Room {
         if !self.debating.gates.ask_after(DebatePhase::Convergence) {
             return Ok(true);
         }
-        let verdict = self.ended(Ends::Agreed(agreed.clone()), at.round, state);
+        let verdict = self.ended(EndReason::Agreed(agreed.clone()), at.round, state);
         let came = PhaseReport { note: verdict.reason.clone(), verdict: Some(verdict), ..PhaseReport::default() };
         let last = At { phase: DebatePhase::Convergence, round: at.round, again: 0 };
         Ok(matches!(self.ask(ctx, last, "agreed", &came, state).await?, AtGate::Approved))
@@ -495,7 +495,7 @@ impl Room {
         Ok(())
     }
 
-    fn ended(&self, ends: Ends, round: u32, state: &DebateState) -> DebateVerdict {
+    fn ended(&self, ends: EndReason, round: u32, state: &DebateState) -> DebateVerdict {
         let nothing = DebateVerdict {
             winner: None,
             decided_by: None,
@@ -515,8 +515,8 @@ impl Room {
             consensus_reached: false,
         };
         match ends {
-            Ends::Undecided(why, reason) => DebateVerdict { no_decision: Some(why), reason, ..nothing },
-            Ends::TooFew(reason, voted) => DebateVerdict {
+            EndReason::Undecided(why, reason) => DebateVerdict { no_decision: Some(why), reason, ..nothing },
+            EndReason::TooFew(reason, voted) => DebateVerdict {
                 winner: None,
                 decided_by: None,
                 no_decision: Some(NoDecision::TooFewResponses),
@@ -527,7 +527,7 @@ impl Room {
                 tests: None,
                 ..voted.map_or(nothing, |voted| *voted)
             },
-            Ends::Agreed(candidate) => DebateVerdict {
+            EndReason::Agreed(candidate) => DebateVerdict {
                 tests: state.tested(&candidate.author).map(|tested| (tested.passed, tested.of)),
                 confidence: candidate.confidence,
                 winner: Some(candidate.author),
@@ -538,7 +538,7 @@ impl Room {
         }
     }
 
-    async fn conclude(&self, ctx: &Ctx, verdict: DebateVerdict, state: DebateState) -> Result<Debated, Failure> {
+    async fn conclude(&self, ctx: &Ctx, verdict: DebateVerdict, state: DebateState) -> Result<DebateOutcome, Failure> {
         let winner = verdict.winner.as_ref().and_then(|winner| state.candidates.get(winner));
         let code = winner.and_then(|winner| winner.code.clone());
         if let (Some(winner), Some(code)) = (winner, &code) {
@@ -562,7 +562,7 @@ impl Room {
             Some(_) => Vec::new(),
             None => state.ranked().into_iter().map(|candidate| undecided(candidate, &state)).collect(),
         };
-        Ok(Debated {
+        Ok(DebateOutcome {
             answer,
             undecided,
             language: self.debating.language.filter(|_| code.is_some()).map(|language| language.word().to_owned()),
@@ -610,7 +610,7 @@ fn undecided(candidate: &Candidate, state: &DebateState) -> UndecidedAnswer {
 /// What a phase means for the course of the debate.
 enum PhaseVerdict {
     Decided(DebateVerdict),
-    Ends(Ends),
+    Ends(EndReason),
 }
 
 /// What one phase did, as it is told and recorded.

@@ -6,7 +6,7 @@ use folkmoot_core::vocabulary;
 use folkmoot_llm::budget::{Budget, dollars};
 use folkmoot_tools::{
     Mcp, format, git, lsp,
-    mcp::{self, McpLimits},
+    mcp::{McpLimits, McpServerConfig},
 };
 use futures_util::future::join_all;
 use serde::Serialize;
@@ -36,7 +36,7 @@ vocabulary! {
 /// How long a server that is only looked at may take.
 const MCP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One thing, and how it is.
+/// One thing that was examined, and its condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DoctorFinding {
     /// What it is about.
@@ -123,9 +123,9 @@ async fn tools(equipment: &Equipment) -> Vec<DoctorFinding> {
     findings
 }
 
-async fn mcp(server: &mcp::McpServerConfig) -> DoctorFinding {
+async fn mcp(server: &McpServerConfig) -> DoctorFinding {
     let limits = McpLimits { connect: MCP_CONNECT_TIMEOUT, ..server.limits };
-    let found = match Mcp::connect(mcp::McpServerConfig { limits, ..server.clone() }).await {
+    let found = match Mcp::connect(McpServerConfig { limits, ..server.clone() }).await {
         Ok(mcp) => {
             let (tools, warned) = (mcp.tools().len(), mcp.warnings().join("; "));
             mcp.close().await;

@@ -12,7 +12,7 @@ use folkmoot_tools::{
     Jail,
     command::{CommandLimits, CommandModel},
     jail::Helper,
-    mcp,
+    mcp::{self, McpServerConfig},
 };
 use serde::Deserialize;
 use tokio::sync::OnceCell;
@@ -22,7 +22,7 @@ use crate::call::OUTAGE_WAIT_MAX;
 #[cfg(test)]
 mod tests;
 
-/// What the configuration says about it.
+/// The configuration of models, prompts, MCP servers and the jail.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EquipmentSettings {
     /// Who can be asked, and what that costs.
@@ -145,7 +145,7 @@ pub struct Equipment {
     pub prompts_folder: Option<PathBuf>,
     prompts: OnceLock<Result<Arc<Prompts>, String>>,
     /// MCP servers whose tools agents may call.
-    pub mcp: Vec<mcp::McpServerConfig>,
+    pub mcp: Vec<McpServerConfig>,
     /// How long a run waits for a provider that is away before it stops.
     pub outage_wait_max: Duration,
     helper: Helper,
@@ -164,7 +164,7 @@ impl Equipment {
         settings.check()?;
         let mcp = settings.mcp.iter().map(|(name, server)| {
             let (name, reach, limits) = (name.clone(), server.reach()?, mcp::McpLimits::default());
-            Ok(mcp::McpServerConfig { name, reach, limits, for_agents: server.agents })
+            Ok(McpServerConfig { name, reach, limits, for_agents: server.agents })
         });
         Ok(Self {
             models: Models::new(settings.models, variable, command)?,

@@ -285,7 +285,7 @@ impl Draft {
     }
 }
 
-/// What there is so far.
+/// The iterations and decisions of a plan so far.
 #[derive(Clone, Debug, Default)]
 struct PlanState {
     /// What people accepted.

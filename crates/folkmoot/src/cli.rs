@@ -85,7 +85,7 @@ pub(crate) struct Global {
 
 /// Which of the data folder's tokens to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum As {
+pub(crate) enum ActingAs {
     /// Your agent, which opens and waits.
     Agent,
     /// You, who decides.

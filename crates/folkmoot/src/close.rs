@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::{Connection, find, idempotency},
     context::CliContext,
@@ -46,7 +46,7 @@ pub(crate) enum CloseAction {
 pub(crate) async fn run(
     ctx: &CliContext,
     connection: &mut Connection,
-    who: As,
+    who: ActingAs,
     which: QuestionArgs,
     way: CloseAction,
 ) -> Result<Exit> {
@@ -86,7 +86,7 @@ pub(crate) async fn run(
 pub(crate) async fn cancel_all(
     ctx: &CliContext,
     connection: &mut Connection,
-    who: As,
+    who: ActingAs,
     asker: &Name,
     which: QuestionArgs,
 ) -> Result<Exit> {

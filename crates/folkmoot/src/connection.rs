@@ -21,7 +21,7 @@ use folkmoot_api::{Client, client, wire::Problem};
 use folkmoot_server::{LocalTokens, StartError};
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::hosted::{Hosted, NotHosted},
     context::CliContext,
     logging,
@@ -122,7 +122,7 @@ impl Connection {
     pub(crate) async fn ask<T>(
         &mut self,
         ctx: &CliContext,
-        who: As,
+        who: ActingAs,
         call: impl AsyncFn(&Client) -> Result<T>,
     ) -> Result<T> {
         let begun = Instant::now();
@@ -193,7 +193,7 @@ impl Connection {
 
     /// As [`Connection::confirm`] where there is nothing to show but the question; nothing is asked
     /// where a token was given.
-    pub(crate) async fn agrees(&mut self, ctx: &CliContext, who: As, question: &str) -> Result<bool> {
+    pub(crate) async fn agrees(&mut self, ctx: &CliContext, who: ActingAs, question: &str) -> Result<bool> {
         if !self.is_personal() {
             return Ok(true);
         }
@@ -210,12 +210,12 @@ impl Connection {
     pub(crate) async fn confirm(
         &mut self,
         ctx: &CliContext,
-        who: As,
+        who: ActingAs,
         shown: &str,
         question: &str,
         ask: bool,
     ) -> Result<bool> {
-        if who == As::Agent {
+        if who == ActingAs::Agent {
             return Ok(true);
         }
         if self.is_personal() {
@@ -284,23 +284,23 @@ impl Connection {
     }
 
     /// The server, with a token.
-    pub(crate) fn client(&self, who: As) -> Result<Client> {
+    pub(crate) fn client(&self, who: ActingAs) -> Result<Client> {
         let token = match (&self.tokens, who) {
             (TokenSource::Given(token), _) => token,
-            (TokenSource::Folder(tokens), As::You) => match &self.person {
+            (TokenSource::Folder(tokens), ActingAs::You) => match &self.person {
                 Person::Unlocked(secret) => secret,
                 Person::Unseen | Person::AtTerminal => &tokens.you.token,
             },
-            (TokenSource::Demo(tokens), As::You) => &tokens.you.token,
-            (TokenSource::Folder(tokens) | TokenSource::Demo(tokens), As::Agent) => &tokens.agent.token,
+            (TokenSource::Demo(tokens), ActingAs::You) => &tokens.you.token,
+            (TokenSource::Folder(tokens) | TokenSource::Demo(tokens), ActingAs::Agent) => &tokens.agent.token,
             (TokenSource::Missing, _) => {
                 bail!("no token for {}; give one with --token or FOLKMOOT_TOKEN", self.client.url())
             }
         };
         let client = self.client.with_token(token);
         Ok(match (&self.person, who) {
-            (Person::AtTerminal, As::You) => client.at_a_terminal(),
-            (Person::Unseen | Person::Unlocked(_), As::You) | (_, As::Agent) => client,
+            (Person::AtTerminal, ActingAs::You) => client.at_a_terminal(),
+            (Person::Unseen | Person::Unlocked(_), ActingAs::You) | (_, ActingAs::Agent) => client,
         })
     }
 

@@ -11,7 +11,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::{Connection, find, idempotency},
     context::CliContext,
@@ -35,7 +35,7 @@ pub(crate) struct GateArgs {
 
 /// A decision to be made.
 #[derive(Debug)]
-pub(crate) struct Deciding {
+pub(crate) struct DecisionDraft {
     pub(crate) choice: Choice,
     pub(crate) verdict: Verdict,
     pub(crate) ask: bool,
@@ -45,22 +45,22 @@ pub(crate) async fn run(
     ctx: &CliContext,
     connection: &mut Connection,
     id: Option<&str>,
-    deciding: Deciding,
+    deciding: DecisionDraft,
 ) -> Result<Exit> {
     let read = async |client: &Client| Ok(client.gate(&find::any::<Gate>(client, id).await?).await?);
-    let gate = connection.ask(ctx, As::You, read).await?;
-    let Deciding { choice, mut verdict, ask } = deciding;
+    let gate = connection.ask(ctx, ActingAs::You, read).await?;
+    let DecisionDraft { choice, mut verdict, ask } = deciding;
     verdict.digest = Some(digest_of_shown(&gate)?);
     if gate.status == GateStatus::Pending {
         let shown = format!("{}\n", views::gate::request(&gate, clock::now(), views::gate::LINES_MAX));
-        if !connection.confirm(ctx, As::You, &shown, &format!("{} this?", capital(choice)), ask).await? {
+        if !connection.confirm(ctx, ActingAs::You, &shown, &format!("{} this?", capital(choice)), ask).await? {
             ctx.screen.say("Nothing was decided.")?;
             return Ok(Exit::Waiting);
         }
     }
     let key = idempotency::new_key();
     let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);
-    let gate = connection.ask(ctx, As::You, decide).await?;
+    let gate = connection.ask(ctx, ActingAs::You, decide).await?;
     report(ctx, &gate, choice)?;
     Ok(Exit::Done)
 }

@@ -7,7 +7,7 @@ use std::{
 
 use folkmoot_api::{
     client,
-    core::{GateStatus, gate::Next, question},
+    core::{GateStatus, gate::Next, question::QuestionStatus},
     wire::{Gate, Question},
 };
 
@@ -82,12 +82,10 @@ impl Exit {
     /// waiter's time.
     pub(crate) fn of_question(question: &Question) -> Self {
         match question.status {
-            question::QuestionStatus::Answered => Exit::Done,
-            question::QuestionStatus::Expired if question.answer.is_some() => Exit::Done,
-            question::QuestionStatus::Pending | question::QuestionStatus::Expired => Exit::TimedOut,
-            question::QuestionStatus::Denied
-            | question::QuestionStatus::Skipped
-            | question::QuestionStatus::Cancelled => Exit::NotApproved,
+            QuestionStatus::Answered => Exit::Done,
+            QuestionStatus::Expired if question.answer.is_some() => Exit::Done,
+            QuestionStatus::Pending | QuestionStatus::Expired => Exit::TimedOut,
+            QuestionStatus::Denied | QuestionStatus::Skipped | QuestionStatus::Cancelled => Exit::NotApproved,
         }
     }
 }

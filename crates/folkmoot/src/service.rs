@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use folkmoot_server::Pulse;
+use folkmoot_server::LivenessProbe;
 use sd_notify::NotifyState;
 use tokio_util::sync::CancellationToken;
 
 /// Everything is recovered and the port is open. From now on it is told when the server ends and,
 /// if it wants to know, that the store answers.
-pub(crate) fn ready(url: &str, pulse: Pulse, shutdown: &CancellationToken) {
+pub(crate) fn ready(url: &str, pulse: LivenessProbe, shutdown: &CancellationToken) {
     tell(&[NotifyState::Ready, NotifyState::Status(&format!("listens on {url}"))]);
     let ending = shutdown.clone();
     tokio::spawn(async move {
@@ -23,7 +23,7 @@ pub(crate) fn ready(url: &str, pulse: Pulse, shutdown: &CancellationToken) {
 /// Says twice in each period that the store answers. Where it hangs nothing is said, and the
 /// service manager acts; it ends with the process, so that a server that hangs while it closes is
 /// noticed too.
-async fn watch(pulse: Pulse, every: Duration) {
+async fn watch(pulse: LivenessProbe, every: Duration) {
     let mut beat = tokio::time::interval(every / 2);
     loop {
         beat.tick().await;

@@ -10,7 +10,7 @@ use folkmoot_api::{
 use folkmoot_server::LocalModel;
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::Connection,
     context::CliContext,
     terminal::{
@@ -25,7 +25,7 @@ pub(crate) async fn of_server(ctx: &CliContext, connection: &mut Connection, nam
     let from_shell = std::env::var("FOLKMOOT_PROVIDER").ok().filter(|name| !name.trim().is_empty());
     let named = named.map(str::to_owned).or(from_shell);
     let read = async |client: &Client| Ok(client.asked_model(named.as_deref()).await?);
-    let asked = connection.ask(ctx, As::You, read).await?;
+    let asked = connection.ask(ctx, ActingAs::You, read).await?;
     choose(ctx, asked).await
 }
 

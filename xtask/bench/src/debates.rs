@@ -14,7 +14,7 @@ use folkmoot_core::{
     Agent, Name, Principal, Role, RunId,
     agent::{DebatePhase, Domain, Score, Share, Team, team::AGENTS_MAX},
     debate::{self, Consensus, Network, Topology, consensus::Contribution},
-    run,
+    run::RunStatus,
     voting::{Ballot, Fallback, VotingMethod, VotingRules, elect},
 };
 use folkmoot_engine::{Engine, EngineSettings, Failure, TokioHost, Workflows};
@@ -23,8 +23,8 @@ use folkmoot_store::{AnyStore, Sqlite, SystemClock};
 use folkmoot_tools::jail::Helper;
 use folkmoot_workflows::{
     Equipment, Voice, Voices,
-    debate::{Debated, Debater, Preset, RealEffects},
-    equipment,
+    debate::{DebateOutcome, Debater, Preset, RealEffects},
+    equipment::EquipmentSettings,
 };
 use futures_util::future::{BoxFuture, try_join_all};
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ async fn hold(folder: &Path, debates: usize) -> Result<Figures> {
     let began = Instant::now();
     (0..RAW_COMMITS).try_for_each(|_| sqlite::commit(&raw))?;
     let commit = began.elapsed().as_secs_f64() / f64::from(RAW_COMMITS);
-    let equipment = Equipment::new(equipment::EquipmentSettings::default(), |_| None, Helper::this_program())
+    let equipment = Equipment::new(EquipmentSettings::default(), |_| None, Helper::this_program())
         .map_err(|why| anyhow::anyhow!(why))?;
     let voices = Arc::new(Players(Arc::new(Prompts::embedded())));
     let debater = Debater { voices, effects: Arc::new(RealEffects::new(Arc::new(equipment))) };
@@ -150,11 +150,11 @@ async fn start(engine: &Engine, word: &str) -> Result<RunId> {
 }
 
 /// Waits for its end, and looks whether it speaks of its own topic and of no other.
-async fn finish(engine: &Engine, run: RunId, word: &str) -> Result<Debated> {
+async fn finish(engine: &Engine, run: RunId, word: &str) -> Result<DebateOutcome> {
     let ended = engine.wait_for_end(&bot()?, &run, BENCH_TIMEOUT).await?;
-    ensure!(ended.status() == run::RunStatus::Completed, "debate {run} is {}", ended.status());
+    ensure!(ended.status() == RunStatus::Completed, "debate {run} is {}", ended.status());
     let output = engine.output(&ended).await?.unwrap_or_default();
-    let debated: Debated = serde_json::from_str(&output)?;
+    let debated: DebateOutcome = serde_json::from_str(&output)?;
     // A tie is an end like any other.
     if debated.verdict.winner.is_none() {
         ensure!(debated.verdict.no_decision.is_some(), "debate {run} neither decided nor says why not");

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use folkmoot_core::{
     GateStatus, Principal, Role, RunId,
     gate::{Choice, Verdict},
-    run,
+    run::RunStatus,
 };
 use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, GateQuery, GateSpec, RunQuery, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock};
@@ -89,7 +89,7 @@ async fn park(folder: &Path, runs: usize) -> Result<Figures> {
     for first in (0..runs).step_by(AT_ONCE) {
         start(&engine, "gated@1", AT_ONCE.min(runs - first), &()).await?;
     }
-    while count(&engine, run::RunStatus::Parked, runs).await? < runs {
+    while count(&engine, RunStatus::Parked, runs).await? < runs {
         ensure!(began.elapsed() < BENCH_TIMEOUT, "they are not parked after {BENCH_TIMEOUT:?}");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
@@ -171,7 +171,7 @@ async fn all_end(engine: &Engine, ids: &[RunId]) -> Result<()> {
     let bot = person("bot", Role::Agent)?;
     for id in ids {
         let ended = engine.wait_for_end(&bot, id, BENCH_TIMEOUT).await?;
-        ensure!(ended.status() == run::RunStatus::Completed, "run {id} is {}", ended.status());
+        ensure!(ended.status() == RunStatus::Completed, "run {id} is {}", ended.status());
     }
     Ok(())
 }
@@ -179,7 +179,7 @@ async fn all_end(engine: &Engine, ids: &[RunId]) -> Result<()> {
 async fn until_parked(engine: &Engine, id: &RunId) -> Result<()> {
     let bot = person("bot", Role::Agent)?;
     let began = Instant::now();
-    while engine.run(&bot, id).await?.status() != run::RunStatus::Parked {
+    while engine.run(&bot, id).await?.status() != RunStatus::Parked {
         if began.elapsed() > BENCH_TIMEOUT {
             bail!("run {id} is not parked after {BENCH_TIMEOUT:?}");
         }
@@ -188,7 +188,7 @@ async fn until_parked(engine: &Engine, id: &RunId) -> Result<()> {
     Ok(())
 }
 
-async fn count(engine: &Engine, status: run::RunStatus, at_most: usize) -> Result<usize> {
+async fn count(engine: &Engine, status: RunStatus, at_most: usize) -> Result<usize> {
     let alice = person("alice", Role::Reviewer)?;
     let query = RunQuery { status: Some(status), limit: u32::try_from(at_most)?, ..RunQuery::default() };
     Ok(engine.runs(&alice, query).await?.items.len())

@@ -8,12 +8,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use folkmoot_core::{Principal, Role, run};
+use folkmoot_core::{Principal, Role, run::RunStatus};
 use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, TokioHost, Workflows};
 use folkmoot_llm::{
     Finish, Hear, Model, ModelAnswer, ModelCallRecord, ModelRequest, RecordedModel, TokenUsage,
-    budget::{Budget, Budgeted, Purse},
-    guard::{Guard, Guarded, RetryPolicy},
+    budget::{Budget, BudgetedModel, Purse},
+    guard::{Guard, GuardedModel, RetryPolicy},
     outbound::tls,
     price::Price,
     provider::{Endpoint, OpenAi},
@@ -55,8 +55,9 @@ pub(crate) async fn measure(job: Job) -> Result<Figures> {
 async fn layers(calls: u32) -> Result<Figures> {
     let bare: Arc<dyn Model> = Arc::new(AtOnce);
     let guard = Guard::new("bench", RetryPolicy::default());
-    let guarded = Guarded { model: Arc::clone(&bare), name: "at-once".to_owned(), guard, price: Some(Price::NOTHING) };
-    let budgeted = Budgeted { model: Arc::new(guarded), purse: purse(), price: Some(Price::NOTHING) };
+    let guarded =
+        GuardedModel { model: Arc::clone(&bare), name: "at-once".to_owned(), guard, price: Some(Price::NOTHING) };
+    let budgeted = BudgetedModel { model: Arc::new(guarded), purse: purse(), price: Some(Price::NOTHING) };
     let layered: Arc<dyn Model> = Arc::new(RecordedModel { model: Arc::new(budgeted), recorder: Arc::new(Nowhere) });
     let mut times = Times::default();
     for _ in 0..TURNS {
@@ -130,7 +131,7 @@ async fn to_the_end(engine: &Engine, workflow: &str, steps: u32) -> Result<()> {
     let bot = Principal::new("bot".parse()?, Role::Agent);
     let id = engine.start_workflow(bot.clone(), workflow, &steps).await?.start.id;
     let ended = engine.wait_for_end(&bot, &id, BENCH_TIMEOUT).await?;
-    ensure!(ended.status() == run::RunStatus::Completed, "run {id} is {}", ended.status());
+    ensure!(ended.status() == RunStatus::Completed, "run {id} is {}", ended.status());
     Ok(())
 }
 

@@ -6,10 +6,11 @@ use folkmoot_core::{
     Digest, GateId, Name, QuestionId, RunId, SessionId, Timeout, Timestamp,
     agent::{AgentRole, DebatePhase, Domain, Score, Share},
     debate::{
-        self, Cast, DecidedBy, Dissent, NoDecision, Provenance, Style, Switch, Topology, Turns, record::DebateStatus,
+        self, CastVote, DecidedBy, Dissent, NoDecision, Provenance, Style, Switch, Topology, Turns,
+        record::DebateStatus,
     },
     gate::OnTimeout,
-    voting::{Elected, Fallback, TieBreak, VotingMethod},
+    voting::{ElectionResult, Fallback, TieBreak, VotingMethod},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
@@ -607,7 +608,7 @@ pub struct DebateVerdict {
     /// The count: who was first, by which rule a tie was broken, which method had to fall back and
     /// why, and the points of each.
     #[schema(value_type = Option<Object>)]
-    pub elected: Option<Elected>,
+    pub elected: Option<ElectionResult>,
     /// Each vote.
     pub ballots: Vec<DebateBallot>,
     /// What others hold against it.
@@ -687,8 +688,8 @@ impl From<debate::DebateVerdict> for DebateVerdict {
     }
 }
 
-impl From<Cast> for DebateBallot {
-    fn from(Cast { voter, ranking, confidence, weight, evidence, refused }: Cast) -> Self {
+impl From<CastVote> for DebateBallot {
+    fn from(CastVote { voter, ranking, confidence, weight, evidence, refused }: CastVote) -> Self {
         Self { voter, ranking, confidence: Decimal::from(confidence).0, weight, evidence, refused }
     }
 }

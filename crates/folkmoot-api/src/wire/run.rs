@@ -5,7 +5,7 @@ use std::time::Duration;
 use folkmoot_core::{
     GateId, Name, QuestionId, RunId, SessionId, Timestamp, WorkflowName,
     journal::{self, EntryKey, EntryKind, EntryState, EntryStatus, Waits},
-    run::{self, RunKind, RunLimits, RunOutcome, RunState, RunStatus},
+    run::{self, RunKind, RunLimits, RunOutcome, RunStart, RunState, RunStatus},
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, value::RawValue};
@@ -287,8 +287,7 @@ impl Run {
                 ending = Some(Ending { outcome, output: None, code, reason, by, at });
             }
         }
-        let run::RunStart { id, kind, title, workflow, session_id, initiator, parent, limits, started_at, .. } =
-            run.start;
+        let RunStart { id, kind, title, workflow, session_id, initiator, parent, limits, started_at, .. } = run.start;
         Self {
             id,
             kind,

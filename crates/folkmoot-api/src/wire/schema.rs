@@ -5,13 +5,13 @@ use folkmoot_core::{
     agent::{AgentRole, DebatePhase, Domain, team::AGENTS_MAX},
     clearance::ReleaseReason,
     debate::{DecidedBy, NoDecision, Provenance, Style, Topology, record},
-    delivery,
+    delivery::DeliveryStatus,
     gate::{Choice, DecisionWord, GateKind, GateMode, GateType, Next, OnTimeout, Risk, SelfReview},
     journal::{self, EntryKind, EntryStatus},
     plan::{ApprovalStatus, ApprovalType, OnExpiry, PlanStatus},
-    question::{self, Priority, QuestionType},
-    run::{self, RunKind},
-    token,
+    question::{Priority, QuestionStatus, QuestionType},
+    run::{RunKind, RunOutcome, RunStatus},
+    token::TokenKind,
     voting::{Fallback, TieBreak, VotingMethod},
 };
 use utoipa::{
@@ -45,19 +45,19 @@ words! {
     risk: Risk;
     self_review: SelfReview;
     presence: Presence;
-    token_kind: token::TokenKind;
+    token_kind: TokenKind;
     question_type: QuestionType;
-    question_status: question::QuestionStatus;
+    question_status: QuestionStatus;
     priority: Priority;
     scope: Scope;
     reason: ReleaseReason;
     capability: Capability;
     run_kind: RunKind;
-    run_status: run::RunStatus;
-    run_outcome: run::RunOutcome;
+    run_status: RunStatus;
+    run_outcome: RunOutcome;
     entry_kind: EntryKind;
     progress: EntryStatus;
-    delivery_status: delivery::DeliveryStatus;
+    delivery_status: DeliveryStatus;
     plan_status: PlanStatus;
     approval_status: ApprovalStatus;
     approval_type: ApprovalType;
@@ -89,7 +89,7 @@ pub(super) fn step_state() -> Object {
 
 /// How a run can be said to have ended. Cancelling is another verb.
 pub(super) fn end_status() -> Object {
-    one_of([run::RunOutcome::Completed, run::RunOutcome::Failed].map(run::RunOutcome::word))
+    one_of([RunOutcome::Completed, RunOutcome::Failed].map(RunOutcome::word))
 }
 
 /// As what a plan is exported.

@@ -1,6 +1,9 @@
 //! Tokens on the wire.
 
-use folkmoot_core::{Capability, Name, Role, Timestamp, TokenId, token};
+use folkmoot_core::{
+    Capability, Name, Role, Timestamp, TokenId,
+    token::{self, TokenKind},
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -23,9 +26,9 @@ pub struct NewToken {
     pub capabilities: Vec<Capability>,
     /// How its secret will be kept. Only the owner of a data folder says another than `minted`, for
     /// themselves.
-    #[serde(default, skip_serializing_if = "token::TokenKind::is_minted")]
+    #[serde(default, skip_serializing_if = "TokenKind::is_minted")]
     #[schema(schema_with = schema::token_kind)]
-    pub kind: token::TokenKind,
+    pub kind: TokenKind,
 }
 
 /// A token.
@@ -56,7 +59,7 @@ pub struct Token {
     /// How its secret is kept, and so what using it shows.
     #[serde(default)]
     #[schema(schema_with = schema::token_kind)]
-    pub kind: token::TokenKind,
+    pub kind: TokenKind,
     /// The secret, shown once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,

@@ -36,7 +36,7 @@ pub struct Guess {
     pub reasons: Vec<DomainKeyword>,
 }
 
-/// A word that speaks for a domain.
+/// A word in a topic that points to a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct DomainKeyword {
     /// The word, in lower case.

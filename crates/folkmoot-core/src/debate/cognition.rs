@@ -41,7 +41,7 @@ pub struct Expectation {
 
 /// What a phase came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Observed {
+pub struct PhaseObservation {
     /// How many answered.
     pub answers: u32,
     /// How sure they were, on average, where they said so.
@@ -76,7 +76,7 @@ pub struct Comparison {
     /// What was expected.
     pub expected: Expectation,
     /// What came of it.
-    pub observed: Observed,
+    pub observed: PhaseObservation,
     /// From 0 to 1; 0.5 is what was expected.
     pub score: Share,
     /// What that means.
@@ -87,7 +87,7 @@ pub struct Comparison {
     pub replan: bool,
 }
 
-/// Expects, compares, and expects better.
+/// What each phase is expected to come to. Results change later expectations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseExpectations {
     expected: BTreeMap<DebatePhase, Expectation>,
@@ -117,7 +117,7 @@ impl Expectation {
         Some(Self { confidence, consensus, insights, latency_ms: 30_000 })
     }
 
-    fn towards(self, observed: &Observed) -> Self {
+    fn towards(self, observed: &PhaseObservation) -> Self {
         // What nobody said moves nothing.
         if observed.answers == 0 {
             return self;
@@ -150,7 +150,7 @@ impl PhaseExpectations {
 
     /// Holds a phase against what was expected of it, and expects something better founded from
     /// then on. Nothing where nothing was expected.
-    pub fn compare(&mut self, round: u32, phase: DebatePhase, observed: Observed) -> Option<Comparison> {
+    pub fn compare(&mut self, round: u32, phase: DebatePhase, observed: PhaseObservation) -> Option<Comparison> {
         let expected = self.expects(phase)?;
         let (score, outcome) = judge(&expected, &observed);
         let next = expected.towards(&observed);
@@ -175,7 +175,7 @@ impl PhaseExpectations {
     }
 }
 
-fn judge(expected: &Expectation, observed: &Observed) -> (Share, PhaseOutcome) {
+fn judge(expected: &Expectation, observed: &PhaseObservation) -> (Share, PhaseOutcome) {
     if observed.answers == 0 {
         return (Share::ZERO, PhaseOutcome::Failure);
     }

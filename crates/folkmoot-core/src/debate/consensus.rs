@@ -13,7 +13,7 @@ use super::words::words;
 use crate::{
     Name,
     agent::Share,
-    voting::{BadBallot, Ballot, Elected, Fallback, VotingMethod, first_choices},
+    voting::{BadBallot, Ballot, ElectionResult, Fallback, VotingMethod, first_choices},
 };
 
 #[cfg(test)]
@@ -217,7 +217,7 @@ vocabulary! {
 
 /// What a decision may be called: by how many are behind it, else by what decided. Nothing where
 /// nothing was decided, and so never anything without votes.
-pub fn label(candidates: &[Name], ballots: &[Ballot], elected: &Elected) -> Result<Option<Label>, BadBallot> {
+pub fn label(candidates: &[Name], ballots: &[Ballot], elected: &ElectionResult) -> Result<Option<Label>, BadBallot> {
     let choices = first_choices(candidates, ballots)?;
     let Some(winner) = &elected.winner else { return Ok(None) };
     let behind = choices.iter().filter(|choice| *choice == winner).count();

@@ -28,7 +28,7 @@ mod tests;
 
 /// How many votes so many votes are worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Effective {
+pub struct EffectiveVotes {
     /// In hundredths of a vote.
     pub votes: u32,
     /// How many voted.
@@ -37,7 +37,7 @@ pub struct Effective {
     pub models: u32,
 }
 
-/// Which model speaks.
+/// A model, and the provider that serves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModelRef<'a> {
     /// Whose it is.
@@ -51,7 +51,7 @@ const FAMILIES: u64 = 60;
 /// Worth less than so many hundredths of votes, a decision is one voter's.
 const FEW: u32 = 150;
 
-impl Effective {
+impl EffectiveVotes {
     /// What ballots are worth. Two agree as far as they put pairs of candidates in the same order;
     /// a voter's own answer is not among the candidates on which they are compared, and where
     /// nothing can be compared they are taken to agree.
@@ -108,7 +108,7 @@ fn agreement(one: &Ballot, two: &Ballot) -> Share {
 }
 
 /// As people write it: `1.83`.
-impl std::fmt::Display for Effective {
+impl std::fmt::Display for EffectiveVotes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{:02}", self.votes / 100, self.votes % 100)
     }

@@ -26,7 +26,7 @@ pub struct Estimate {
     pub reasons: Vec<EstimateFactor>,
 }
 
-/// Something that counted.
+/// One reason why an estimate is higher or lower.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EstimateFactor {
     /// For what.

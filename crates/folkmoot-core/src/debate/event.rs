@@ -23,7 +23,7 @@ vocabulary! {
     }
 }
 
-/// An event of a debate.
+/// An event that a debate's workflow appends to the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum DebateEvent {

@@ -83,7 +83,7 @@ pub fn test_digest(code: &str) -> Digest {
     Digest::of(lines.join("\n").as_bytes())
 }
 
-/// What one member of the red team handed in.
+/// What one member of the red team reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RedTeamReport {
@@ -107,7 +107,7 @@ pub struct Attack {
 }
 
 vocabulary! {
-    /// What can be said after an attack.
+    /// Whether an attack found anything.
     pub enum AttackOutcome {
         /// Something new was found.
         Found = "found",

@@ -64,7 +64,7 @@ pub struct Lesson {
     pub learned_at: Timestamp,
 }
 
-/// Where and when lessons are learned.
+/// The debate that lessons are learned in, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LessonOrigin<'a> {
     /// The debate.

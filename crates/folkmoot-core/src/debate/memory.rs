@@ -1,7 +1,8 @@
 //! What failed, and what was learned from it: episodes, and a memory that holds so many of them.
 //!
 //! Only what failed outside of a model's head is an episode worth learning from: a test that was
-//! run, a hook, a tool, a person. An opinion is kept, and teaches nothing ([`FailureSource::is_outside`]).
+//! run, a hook, a tool, a person. An opinion is kept, and teaches nothing
+//! ([`FailureSource::is_outside`]).
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -74,7 +75,7 @@ pub struct TestFailure {
 }
 
 vocabulary! {
-    /// What said that an attempt failed.
+    /// Who or what reported that an attempt failed.
     pub enum FailureSource {
         /// Tests that were run.
         Tests = "tests",

@@ -45,7 +45,7 @@ impl TurnPart {
 }
 
 vocabulary! {
-    /// What an agent is told beside the answers of others.
+    /// The kind of a note that an agent is given beside the answers of others.
     pub enum NoteKind {
         /// What a person said at a gate.
         Guidance = "guidance",

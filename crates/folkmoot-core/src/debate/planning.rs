@@ -32,7 +32,7 @@ vocabulary! {
 }
 
 vocabulary! {
-    /// Why it is planned so.
+    /// Why a debate is planned the way it is.
     pub enum PlanningReason {
         /// Somebody said so.
         Configured = "configured",
@@ -53,7 +53,7 @@ vocabulary! {
 
 /// How a debate is planned, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Chosen {
+pub struct PlanningChoice {
     /// One of the two; never [`Style::Adaptive`].
     pub style: Style,
     /// Why.
@@ -65,7 +65,7 @@ const COMPLEX: Share = Share::of(70);
 /// Below it is clear what is wanted.
 const CLEAR: Share = Share::of(30);
 
-impl Chosen {
+impl PlanningChoice {
     /// What a debate begins with: as configured, or what fits the estimate and the number of
     /// agents.
     pub fn at_the_start(configured: Style, estimate: &Estimate, agents: usize) -> Self {
@@ -99,7 +99,7 @@ impl Chosen {
 /// The most tasks of one plan.
 pub const TASKS_MAX: usize = 200;
 
-/// A part of the work.
+/// One task of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedTask {

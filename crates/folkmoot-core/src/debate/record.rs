@@ -7,8 +7,8 @@
 //!                                         └▶ the texts, as artifacts under those digests
 //! ```
 //!
-//! A [`RecordNote`] has the digest of all that its row says, so that a row can be compared with the log
-//! although its texts may have been erased since. What is kept again under the same id replaces
+//! A [`RecordNote`] has the digest of all that its row says, so that a row can be compared with the
+//! log although its texts may have been erased since. What is kept again under the same id replaces
 //! what was there; the log has both.
 
 mod check;
@@ -31,11 +31,11 @@ pub(crate) use correct::LESSON_CORRECTED;
 pub use note::{DebateTable, RecordNote};
 pub(crate) use note::{contents, notes, told};
 pub(crate) use stored::stored;
-pub use stored::{Stored, StoredLesson, StoredLine, StoredSession, StoredTurn, StoredVersion};
+pub use stored::{StoredLesson, StoredLine, StoredRow, StoredSession, StoredTurn, StoredVersion};
 
 use crate::{AgentRole, DebatePhase, Domain, Name, RunId, Timestamp, agent::Share};
 
-/// Something that is kept with an event that a debate's workflow tells.
+/// A row that is written together with an event of a debate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DebateRecord {
@@ -48,7 +48,7 @@ pub enum DebateRecord {
     /// A line for whoever looks into it.
     Line(LogLine),
     /// What later debates may be shown.
-    Lesson(Learned),
+    Lesson(LessonRecord),
 }
 
 /// What a debate says of itself. Its ids, its initiator, its status and its times are its run's.
@@ -145,7 +145,7 @@ pub struct LogLine {
 
 /// What a debate learnt, and later ones may be shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Learned {
+pub struct LessonRecord {
     /// A UUID.
     pub id: String,
     /// Where it holds.
@@ -164,17 +164,17 @@ pub struct Learned {
 
 /// What an earlier debate learnt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remembered {
+pub struct RememberedLesson {
     /// Which one.
     pub debate: RunId,
     /// When.
     pub at: Timestamp,
     /// What.
-    pub learned: Learned,
+    pub learned: LessonRecord,
 }
 
 vocabulary! {
-    /// How grave a line is.
+    /// How serious a line of a debate's log is.
     pub enum LogLevel {
         /// For whoever writes workflows.
         Debug = "debug",

@@ -31,7 +31,7 @@ mod star;
 mod tests;
 mod tree;
 
-pub use select::{SelectReason, Selected, Traits};
+pub use select::{SelectReason, TopologyChoice, Traits};
 pub use tree::{Responsibility, TreeNode};
 
 use chain::ChainTopology;
@@ -70,7 +70,7 @@ enum NetworkShape {
     Tree(Tree),
 }
 
-/// A link in one direction.
+/// A link from one agent to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentLink {
     /// Who speaks.

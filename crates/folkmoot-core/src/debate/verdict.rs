@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Name,
     agent::Share,
-    voting::{Elected, VotingMethod},
+    voting::{ElectionResult, VotingMethod},
 };
 
 vocabulary! {
@@ -58,9 +58,9 @@ pub struct DebateVerdict {
     /// How many votes there really are, in hundredths: copies of one model that agree are few.
     pub effective_votes: Option<u32>,
     /// The count.
-    pub elected: Option<Elected>,
+    pub elected: Option<ElectionResult>,
     /// Each vote.
-    pub ballots: Vec<Cast>,
+    pub ballots: Vec<CastVote>,
     /// What others hold against it.
     pub dissent: Vec<Dissent>,
     /// How many tests the winner passes, of how many; those that are suspect are left out.
@@ -84,7 +84,7 @@ impl DebateVerdict {
 
 /// One vote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cast {
+pub struct CastVote {
     /// By whom.
     pub voter: Name,
     /// Whom it ranks, the best first.

@@ -1,7 +1,7 @@
 //! The types of events that Folkmoot itself tells.
 
 vocabulary! {
-    /// What can happen. Workflows tell events of their own too, whose nouns are none of these.
+    /// The kinds of events that the core appends. Workflows append events with nouns of their own.
     pub enum EventKind {
         /// A gate was opened.
         GateOpened = "gate.opened",

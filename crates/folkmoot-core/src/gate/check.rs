@@ -33,7 +33,7 @@ impl Default for GateConfig {
     }
 }
 
-/// What a phase meets at its end.
+/// What a phase finds at its end: an approval by the policy, or a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseCheck {
     /// No gate here: it goes on at once.

@@ -94,7 +94,7 @@ pub enum GateEvent {
 pub(crate) const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
-struct Amended {
+struct GateAmendedPayload {
     requested_by: Name,
     content: Box<Content>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,7 +161,15 @@ impl GateEvent {
         let written = match self.clone() {
             GateEvent::Opened(gate) => serde_json::to_string(&gate),
             GateEvent::Amended { requested_by, content, self_review, presence, digest, deadline, next } => {
-                serde_json::to_string(&Amended { requested_by, content, self_review, presence, digest, deadline, next })
+                serde_json::to_string(&GateAmendedPayload {
+                    requested_by,
+                    content,
+                    self_review,
+                    presence,
+                    digest,
+                    deadline,
+                    next,
+                })
             }
             GateEvent::Vote { requested_by, vote, digest } => {
                 serde_json::to_string(&GateVotedPayload { requested_by, vote, digest })
@@ -188,7 +196,7 @@ impl GateEvent {
         match fact.kind.as_ref() {
             "gate.opened" => Ok(GateEvent::Opened(CorruptLog::parse(fact)?)),
             "gate.amended" => {
-                let Amended { requested_by, content, self_review, presence, digest, deadline, next } =
+                let GateAmendedPayload { requested_by, content, self_review, presence, digest, deadline, next } =
                     CorruptLog::parse(fact)?;
                 Ok(GateEvent::Amended { requested_by, content, self_review, presence, digest, deadline, next })
             }

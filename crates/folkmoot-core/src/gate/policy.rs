@@ -55,7 +55,7 @@ impl Default for GatePolicy {
     }
 }
 
-/// What somebody wants of gates that a run of ours will open.
+/// How the gates that a run of ours opens should differ from the policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GatePreferences {
     /// How long they wait.
@@ -68,7 +68,7 @@ pub struct GatePreferences {
     pub notification_channels: Vec<String>,
 }
 
-/// What holds for one gate: the policy, and what its opening said.
+/// The policy of one gate: the configured one, changed by what its opening said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ResolvedPolicy {
     pub timeout: Timeout,

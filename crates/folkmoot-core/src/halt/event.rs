@@ -26,7 +26,7 @@ pub enum HaltEvent {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Lifted {
+struct HaltLiftedPayload {
     raised_by: Name,
     agent_id: Option<Name>,
     #[serde(flatten)]
@@ -49,7 +49,7 @@ impl HaltEvent {
         let written = match self.clone() {
             HaltEvent::Raised(halt) => serde_json::to_string(&halt),
             HaltEvent::Lifted { raised_by, agent_id, lifting } => {
-                serde_json::to_string(&Lifted { raised_by, agent_id, lifting })
+                serde_json::to_string(&HaltLiftedPayload { raised_by, agent_id, lifting })
             }
             HaltEvent::Refused(attempt) => serde_json::to_string(&attempt),
             HaltEvent::Noticed(notice) => serde_json::to_string(&notice),
@@ -62,7 +62,7 @@ impl HaltEvent {
         match fact.kind.as_ref() {
             "halt.raised" => Ok(HaltEvent::Raised(CorruptLog::parse(fact)?)),
             "halt.lifted" => {
-                let Lifted { raised_by, agent_id, lifting } = CorruptLog::parse(fact)?;
+                let HaltLiftedPayload { raised_by, agent_id, lifting } = CorruptLog::parse(fact)?;
                 Ok(HaltEvent::Lifted { raised_by, agent_id, lifting })
             }
             "halt.refused" => Ok(HaltEvent::Refused(CorruptLog::parse(fact)?)),

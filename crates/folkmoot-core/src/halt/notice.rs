@@ -49,7 +49,7 @@ pub struct Notice {
 }
 
 vocabulary! {
-    /// The three things that can be halted.
+    /// What can be halted.
     #[derive(Default)]
     pub enum HaltLevel {
         /// One agent.

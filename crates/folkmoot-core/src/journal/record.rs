@@ -4,7 +4,7 @@ use super::{Entry, EntryKey, EntryKind, EntryState, StepError, Waits};
 use crate::{
     Digest, Name, Principal, Refusal, RunId, Timestamp,
     debate::record::{self, DebateRecord},
-    event,
+    event::EventKind,
     gate::{GatePolicy, Opening},
     principal,
     question::{Asking, TypeDefaults},
@@ -108,7 +108,7 @@ pub enum Write {
     },
 }
 
-/// What a recording comes to.
+/// Whether a recording adds an entry to the journal or repeats a known one.
 pub(crate) enum RecordOutcome {
     /// It was written before, and stands.
     Known,
@@ -290,7 +290,7 @@ fn check_event(kind: &str, payload: &str) -> Result<(), Refusal> {
     if !well_formed {
         return Err(Refusal::invalid("event", format!("{kind:?} is no `noun.verb`")));
     }
-    if event::EventKind::is_ours(kind) {
+    if EventKind::is_ours(kind) {
         return Err(Refusal::invalid("event", format!("{kind:?} is an event that only Folkmoot itself tells")));
     }
     text::check("payload", payload, PAYLOAD_BYTES_MAX)

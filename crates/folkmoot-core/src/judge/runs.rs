@@ -7,7 +7,7 @@ use crate::{
     clearance::{Holds, Others},
     debate::{
         self,
-        record::{Correction, LESSON_CORRECTED, RecordNote, Stored},
+        record::{Correction, LESSON_CORRECTED, RecordNote, StoredRow},
     },
     gate::{self, GateEvent},
     journal::{self, Fence, RecordOutcome, Recording, Write},
@@ -151,7 +151,7 @@ impl Case<'_> {
             }
             Write::Emit { kind, payload, records } => {
                 let (kept, texts) = debate::record::stored(&run.start.id, run.seq + 1, records, self.now);
-                let notes: Vec<RecordNote> = kept.iter().map(Stored::note).collect();
+                let notes: Vec<RecordNote> = kept.iter().map(StoredRow::note).collect();
                 let payload = debate::record::told(payload, &notes)?;
                 let event = RunEvent::Emitted { kind: kind.clone(), payload, at: self.now };
                 run.apply(&event, None).expect("a run that is worked on can tell");
@@ -174,7 +174,7 @@ impl Case<'_> {
         let mut commit = self.moves_run(run, &event);
         commit.events.iter_mut().for_each(|fact| fact.on_behalf_of.clone_from(&on_behalf_of));
         commit.rows.extend(texts);
-        commit.rows.push(Row::Debate(Stored::Lesson(Box::new(lesson))));
+        commit.rows.push(Row::Debate(StoredRow::Lesson(Box::new(lesson))));
         Ok(commit)
     }
 

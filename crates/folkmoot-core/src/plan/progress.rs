@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Pace;
 
-/// What a plan's workflow tells the feed.
+/// An event that a plan's workflow appends to the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum PlanEvent {
@@ -66,7 +66,7 @@ impl PlanEvent {
     }
 }
 
-/// How far it has come.
+/// How far a plan is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlanProgress {
     /// The iteration that was begun last; 0 before the first.
@@ -77,7 +77,7 @@ pub struct PlanProgress {
     pub doing: PlanActivity,
 }
 
-/// What a plan does.
+/// What a plan is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlanActivity {
     /// It makes a proposal.

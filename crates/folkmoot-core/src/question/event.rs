@@ -67,7 +67,7 @@ pub struct RefusedAttempt {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Reminded {
+struct QuestionRemindedPayload {
     asked_by: Name,
     agent_id: Name,
     due: Deadline,
@@ -82,7 +82,7 @@ struct QuestionClosedPayload {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Fetched {
+struct QuestionFetchedPayload {
     asked_by: Name,
     agent_id: Name,
     fetched_at: Timestamp,
@@ -117,13 +117,13 @@ impl QuestionEvent {
         let written = match self.clone() {
             QuestionEvent::Asked(question) => serde_json::to_string(&question),
             QuestionEvent::Reminded { asked_by, agent_id, due } => {
-                serde_json::to_string(&Reminded { asked_by, agent_id, due })
+                serde_json::to_string(&QuestionRemindedPayload { asked_by, agent_id, due })
             }
             QuestionEvent::Closed { asked_by, agent_id, closure } => {
                 serde_json::to_string(&QuestionClosedPayload { asked_by, agent_id, closure })
             }
             QuestionEvent::Fetched { asked_by, agent_id, fetched_at, released_by, reason } => {
-                serde_json::to_string(&Fetched { asked_by, agent_id, fetched_at, released_by, reason })
+                serde_json::to_string(&QuestionFetchedPayload { asked_by, agent_id, fetched_at, released_by, reason })
             }
             QuestionEvent::Refused(attempt) => serde_json::to_string(&attempt),
             QuestionEvent::Noticed(notice) => serde_json::to_string(&notice),
@@ -136,7 +136,7 @@ impl QuestionEvent {
         match fact.kind.as_ref() {
             "question.asked" => Ok(QuestionEvent::Asked(CorruptLog::parse(fact)?)),
             "question.reminded" => {
-                let Reminded { asked_by, agent_id, due } = CorruptLog::parse(fact)?;
+                let QuestionRemindedPayload { asked_by, agent_id, due } = CorruptLog::parse(fact)?;
                 Ok(QuestionEvent::Reminded { asked_by, agent_id, due })
             }
             "question.answered" | "question.denied" | "question.skipped" | "question.expired"
@@ -148,7 +148,8 @@ impl QuestionEvent {
                 Ok(QuestionEvent::Closed { asked_by, agent_id, closure })
             }
             "question.fetched" => {
-                let Fetched { asked_by, agent_id, fetched_at, released_by, reason } = CorruptLog::parse(fact)?;
+                let QuestionFetchedPayload { asked_by, agent_id, fetched_at, released_by, reason } =
+                    CorruptLog::parse(fact)?;
                 Ok(QuestionEvent::Fetched { asked_by, agent_id, fetched_at, released_by, reason })
             }
             "question.refused" => Ok(QuestionEvent::Refused(CorruptLog::parse(fact)?)),

@@ -83,7 +83,7 @@ pub enum RunEvent {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Claimed {
+struct RunClaimedPayload {
     initiator: Name,
     node: Name,
     epoch: u64,
@@ -97,7 +97,7 @@ struct RunRecordedPayload {
 }
 
 #[derive(Serialize, Deserialize)]
-struct ParkedSo {
+struct RunParkedPayload {
     initiator: Name,
     #[serde(flatten)]
     parked: Parked,
@@ -111,7 +111,7 @@ struct RunStoppedPayload {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Reopened {
+struct RunReopenedPayload {
     initiator: Name,
     by: Name,
 }
@@ -144,15 +144,17 @@ impl RunEvent {
         let written = match self.clone() {
             RunEvent::Started(start) => serde_json::to_string(&start),
             RunEvent::Claimed { initiator, node, epoch, .. } => {
-                serde_json::to_string(&Claimed { initiator, node, epoch })
+                serde_json::to_string(&RunClaimedPayload { initiator, node, epoch })
             }
             RunEvent::Recorded { initiator, entry } => serde_json::to_string(&RunRecordedPayload { initiator, entry }),
             RunEvent::Emitted { payload, .. } => return payload,
-            RunEvent::Parked { initiator, parked, .. } => serde_json::to_string(&ParkedSo { initiator, parked }),
+            RunEvent::Parked { initiator, parked, .. } => {
+                serde_json::to_string(&RunParkedPayload { initiator, parked })
+            }
             RunEvent::Stopped { initiator, code, message, .. } => {
                 serde_json::to_string(&RunStoppedPayload { initiator, code, message })
             }
-            RunEvent::Reopened { initiator, by, .. } => serde_json::to_string(&Reopened { initiator, by }),
+            RunEvent::Reopened { initiator, by, .. } => serde_json::to_string(&RunReopenedPayload { initiator, by }),
             RunEvent::Ended { initiator, ending } => serde_json::to_string(&RunEndedPayload { initiator, ending }),
         };
         written.expect("structs of texts and integers are JSON")
@@ -164,7 +166,7 @@ impl RunEvent {
         match fact.kind.as_ref() {
             "run.started" => Ok(RunEvent::Started(CorruptLog::parse(fact)?)),
             "run.claimed" | "run.resumed" => {
-                let Claimed { initiator, node, epoch } = CorruptLog::parse(fact)?;
+                let RunClaimedPayload { initiator, node, epoch } = CorruptLog::parse(fact)?;
                 Ok(RunEvent::Claimed { initiator, node, epoch, at })
             }
             "step.recorded" => {
@@ -172,7 +174,7 @@ impl RunEvent {
                 Ok(RunEvent::Recorded { initiator, entry })
             }
             "run.parked" => {
-                let ParkedSo { initiator, parked } = CorruptLog::parse(fact)?;
+                let RunParkedPayload { initiator, parked } = CorruptLog::parse(fact)?;
                 Ok(RunEvent::Parked { initiator, parked, at })
             }
             "run.stopped" => {
@@ -180,7 +182,7 @@ impl RunEvent {
                 Ok(RunEvent::Stopped { initiator, code, message, at })
             }
             "run.reopened" => {
-                let Reopened { initiator, by } = CorruptLog::parse(fact)?;
+                let RunReopenedPayload { initiator, by } = CorruptLog::parse(fact)?;
                 Ok(RunEvent::Reopened { initiator, by, at })
             }
             "run.ended" => {

@@ -14,16 +14,16 @@ use crate::{
     audit::{self, AuditedRow},
     chain,
     clearance::{Holds, Others, Target},
-    debate::record::{self, Stored},
+    debate::record::{self, StoredRow},
     delivery::Subscription,
     erase,
-    gate::{self, GateEvent},
+    gate::{GateEvent, GateState},
     halt::HaltEvent,
     journal::{Entry, EntryKey},
     judge,
-    question::{self, QuestionEvent},
+    question::{QuestionEvent, QuestionState},
     quota,
-    run::{self, Run, RunEvent},
+    run::{self, Run, RunEvent, RunState},
     token::Token,
 };
 
@@ -40,7 +40,7 @@ pub(crate) struct World {
     pub runs: BTreeMap<RunId, Run>,
     pub journals: BTreeMap<RunId, BTreeMap<EntryKey, Entry>>,
     /// What debates have kept, by table and id.
-    pub kept: BTreeMap<RunId, BTreeMap<(record::DebateTable, String), Stored>>,
+    pub kept: BTreeMap<RunId, BTreeMap<(record::DebateTable, String), StoredRow>>,
     /// How often something has changed for each run.
     pub wakes: BTreeMap<RunId, u64>,
     /// Until when each node lives.
@@ -183,7 +183,7 @@ impl World {
     fn load_run(&self, needs: &Needs) -> Loaded {
         let is_over = |id: &RunId| self.runs[id].ending().is_some();
         let held_by = |run: &Run| match &run.state {
-            run::RunState::Running { node, .. } => self.nodes.get(node).copied(),
+            RunState::Running { node, .. } => self.nodes.get(node).copied(),
             _ => None,
         };
         let is_free =
@@ -334,7 +334,7 @@ impl World {
     /// All that is kept of a run.
     pub(crate) fn run_record(&self, id: &RunId) -> AuditedRow {
         let journal = self.journals.get(id).into_iter().flat_map(BTreeMap::values).cloned().collect();
-        let notes = self.kept.get(id).into_iter().flat_map(BTreeMap::values).map(Stored::note).collect();
+        let notes = self.kept.get(id).into_iter().flat_map(BTreeMap::values).map(StoredRow::note).collect();
         AuditedRow::Run(Box::new(self.runs[id].clone()), journal, notes)
     }
 
@@ -377,7 +377,7 @@ impl World {
         let concerns = |run: &Run| match (wake, &run.state) {
             (Wake::Run(id), _) => run.start.id == *id,
             (Wake::Children(id), _) => run.start.parent.as_ref() == Some(id),
-            (Wake::Held(target), run::RunState::Parked(parked)) if !parked.held.is_empty() => match target {
+            (Wake::Held(target), RunState::Parked(parked)) if !parked.held.is_empty() => match target {
                 Target::Agent(agent) => parked.held.contains(agent),
                 Target::Session(session) => run.start.session_id == *session,
                 Target::System => true,
@@ -410,13 +410,13 @@ impl World {
                 check_reads_back(gate.as_ref());
                 let summary = self.summary(gate).expect("the summary's text is stored with its gate");
                 assert_eq!(gate.digest, gate.content.digest(&summary), "the digest is that of the content");
-                let is_open = matches!(gate.state, gate::GateState::Pending { .. });
+                let is_open = matches!(gate.state, GateState::Pending { .. });
                 (Subject::Gate(gate.id.clone()), is_open.then_some(gate.due()))
             }
             AuditedRow::Question(question) => {
                 check_reads_back(question.as_ref());
                 assert!(self.artifacts.contains_key(&question.text), "the text is stored with its question");
-                let is_open = matches!(question.state, question::QuestionState::Pending);
+                let is_open = matches!(question.state, QuestionState::Pending);
                 (Subject::Question(question.id.clone()), is_open.then_some(question.due))
             }
             AuditedRow::Halt(halt) => return check_reads_back(halt.as_ref()),
@@ -430,7 +430,7 @@ impl World {
                     self.check_what_outlives(run);
                 }
                 let due = match &run.state {
-                    run::RunState::Parked(parked) => Some(parked.due),
+                    RunState::Parked(parked) => Some(parked.due),
                     _ => None,
                 };
                 (Subject::Run(run.start.id.clone()), due)

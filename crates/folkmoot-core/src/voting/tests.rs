@@ -38,12 +38,12 @@ fn rules(method: VotingMethod) -> VotingRules {
     VotingRules { method, fallback: Fallback::Schulze, tie_break: None, minimum_votes: 1 }
 }
 
-fn held(ballots: &[Ballot], rules: VotingRules) -> Elected {
+fn held(ballots: &[Ballot], rules: VotingRules) -> ElectionResult {
     elect(&candidates(ballots), ballots, rules).unwrap()
 }
 
 /// The winner, or why there is none.
-fn said(elected: &Elected) -> String {
+fn said(elected: &ElectionResult) -> String {
     match (&elected.winner, elected.undecided) {
         (Some(winner), None) => winner.to_string(),
         (None, Some(reason)) => reason.to_string(),

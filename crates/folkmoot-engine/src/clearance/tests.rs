@@ -6,7 +6,7 @@ use std::sync::Arc;
 use folkmoot_core::{Hold, HoldId, Name, Scope, SessionId, Timestamp, clearance::ReleaseReason};
 use shuttle::{future::block_on, thread};
 
-use super::{ClearanceTracker, ClearanceWaitEnd, Registered};
+use super::{ClearanceTracker, ClearanceWaitEnd, RegistrationResult};
 use crate::lock::shuttled::{in_any_order, switch};
 
 #[test]
@@ -16,9 +16,9 @@ fn no_order_of_events_keeps_a_waiter_that_nothing_covers() {
             // As `wait_for_clearance` does.
             loop {
                 match clearance.register(agent, Some(session)) {
-                    Registered::Clear => return,
-                    Registered::Denied(_) => panic!("nobody denied anything"),
-                    Registered::Waiting(waiting, _registration) => {
+                    RegistrationResult::Clear => return,
+                    RegistrationResult::Denied(_) => panic!("nobody denied anything"),
+                    RegistrationResult::Waiting(waiting, _registration) => {
                         let ended = block_on(waiting).expect("a waiter is released before it is forgotten");
                         assert!(matches!(ended, ClearanceWaitEnd::Clear), "{ended:?}");
                     }

@@ -6,7 +6,7 @@ use folkmoot_store::Error;
 use super::ArtifactInput;
 use crate::{Caller, Engine};
 
-/// What is asked, with its content.
+/// A gate to open, with its artifacts.
 #[derive(Clone, Debug)]
 pub struct OpenRequest {
     /// All but the artifacts, which opening fills in. [`Engine::new_gate_id`] makes the id.
@@ -17,7 +17,7 @@ pub struct OpenRequest {
 
 /// A gate that now stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
+pub struct OpenedGate {
     /// As it is.
     pub gate: Gate,
     /// Whether it stood before ("ask once").
@@ -31,7 +31,7 @@ impl Engine {
     }
 
     /// Opens a gate.
-    pub async fn open(&self, caller: Caller, request: OpenRequest) -> Result<Opened, Error> {
+    pub async fn open(&self, caller: Caller, request: OpenRequest) -> Result<OpenedGate, Error> {
         let OpenRequest { mut opening, artifacts } = request;
         opening.artifacts = artifacts.iter().map(ArtifactInput::reference).collect();
         let summary = opening.summary.clone();
@@ -44,6 +44,6 @@ impl Engine {
         };
         self.0.gate_cache.put_text(gate.content.summary, summary);
         self.0.deadlines.consider(gate.due());
-        Ok(Opened { gate, existing })
+        Ok(OpenedGate { gate, existing })
     }
 }

@@ -14,7 +14,7 @@ use crate::{Caller, Engine};
 /// How many of a run's gates, the newest, are looked at before a step is begun once more.
 const GATES_LOOKED_AT: u32 = 500;
 
-/// A line of a journal that somebody else's agent wrote.
+/// A journal entry that an outside agent recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedEntry {
     /// As it is.

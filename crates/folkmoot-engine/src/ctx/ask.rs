@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Ctx, digest_of};
 use crate::Failure;
 
-/// What a workflow asks people. What is not said comes from the configured policy.
+/// A question that a workflow asks. Fields that are not set come from the policy.
 #[derive(Clone, Debug)]
 pub struct QuestionSpec {
     question_type: QuestionType,
@@ -83,7 +83,7 @@ impl QuestionSpec {
     }
 }
 
-/// What became of a question.
+/// How a question was closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionOutcome {
     /// How it was closed, by whom, when and why.

@@ -13,7 +13,7 @@ use crate::{ArtifactInput, Engine, Error, Failure};
 /// How many gates more are opened where a timeout means `retry`.
 const RETRIES: u32 = 3;
 
-/// What a workflow puts before people. What is not said comes from the configured policy.
+/// A gate that a workflow opens. Fields that are not set come from the policy.
 #[derive(Clone, Debug)]
 pub struct GateSpec {
     title: Option<String>,
@@ -190,7 +190,7 @@ impl GateSpec {
     }
 }
 
-/// What people decided.
+/// The decision on a gate, and the text that the reviewer edited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateOutcome {
     /// By whom, when, why, and about what.

@@ -2,7 +2,7 @@
 
 use folkmoot_core::{
     Domain,
-    debate::record::{Learned, Remembered},
+    debate::record::{LessonRecord, RememberedLesson},
 };
 use folkmoot_store::{LessonQuery, LessonView, Store};
 
@@ -20,7 +20,7 @@ impl Ctx {
         domain: Option<Domain>,
         rehearsed: bool,
         limit: u32,
-    ) -> Result<Vec<Remembered>, Failure> {
+    ) -> Result<Vec<RememberedLesson>, Failure> {
         let (engine, start) = (self.pass.engine.clone(), &self.pass.run.start);
         let initiated_by = Some(start.initiator.clone());
         let query = LessonQuery { id: None, domain, initiated_by, rehearsed: Some(rehearsed), limit };
@@ -36,12 +36,12 @@ impl Ctx {
     }
 }
 
-fn remembered(view: LessonView) -> Remembered {
+fn remembered(view: LessonView) -> RememberedLesson {
     let LessonView { lesson, root_cause, text } = view;
-    Remembered {
+    RememberedLesson {
         debate: lesson.run_id,
         at: lesson.at,
-        learned: Learned {
+        learned: LessonRecord {
             id: lesson.id,
             domain: lesson.domain,
             language: lesson.language,

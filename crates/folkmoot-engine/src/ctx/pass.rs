@@ -144,7 +144,7 @@ impl Drop for Busy<'_> {
     }
 }
 
-/// A branch that waits.
+/// A branch of a workflow that waits. Dropping it ends the wait.
 pub(crate) struct WaitingBranch<'a> {
     pass: &'a Pass,
     number: u64,

@@ -202,7 +202,7 @@ pub(super) async fn journal(engine: &Engine, run: &RunId) -> Result<Vec<JournalL
 
 /// Lets the workflow run until it ends, or until every branch waits for something.
 pub(super) async fn stretch(execution: &mut GuardedFuture, pass: &Pass) -> Stretch {
-    let bell = Arc::new(Bell::default());
+    let bell = Arc::new(WakeFlag::default());
     let waker = waker(bell.clone());
     let mut idle_polls = 0;
     std::future::poll_fn(|context| {
@@ -239,12 +239,12 @@ fn lingers(pass: &Pass) -> bool {
 
 /// Knows whether the workflow was woken while it was polled.
 #[derive(Default)]
-struct Bell {
+struct WakeFlag {
     rung: AtomicBool,
     driver: AtomicWaker,
 }
 
-impl ArcWake for Bell {
+impl ArcWake for WakeFlag {
     fn wake_by_ref(bell: &Arc<Self>) {
         bell.rung.store(true, Ordering::SeqCst);
         bell.driver.wake();

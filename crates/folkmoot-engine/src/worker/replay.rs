@@ -16,7 +16,7 @@ use crate::{
 
 /// What a replay came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Replayed {
+pub enum ReplayOutcome {
     /// It ended, with this output as JSON, or with this failure.
     Ended(Result<String, Failure>),
     /// It came to something that was not recorded so.
@@ -38,11 +38,11 @@ pub enum Replayed {
     Waits,
 }
 
-/// A replay, and what it did not come to.
+/// The result of a replay, and the recorded calls that it did not make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayReport {
     /// What it came to.
-    pub replayed: Replayed,
+    pub replayed: ReplayOutcome,
     /// How many calls were answered from the journal.
     pub calls: usize,
     /// Keys of what is recorded and was not asked for.
@@ -67,20 +67,22 @@ impl Engine {
         let execution = workflows.execute(&workflow, Ctx::new(pass.clone()), input).ok_or_else(unknown)?;
         let mut execution: GuardedFuture = Box::pin(AssertUnwindSafe(execution).catch_unwind());
         let replayed = match stretch(&mut execution, &pass).await {
-            Stretch::Ended(ended) => Replayed::Ended(ended),
+            Stretch::Ended(ended) => ReplayOutcome::Ended(ended),
             // Also where parts of a run that was stopped are missing; what it came to after them is
             // unused then.
             Stretch::PassEnded(PassEnd::Stop { code, at, .. }) if code == NOT_RECORDED => {
-                Replayed::Recorded { until: at.map(|key| key.to_string()) }
+                ReplayOutcome::Recorded { until: at.map(|key| key.to_string()) }
             }
             Stretch::PassEnded(PassEnd::Stop { code, message, at }) => {
-                Replayed::Differs { code, why: message, at: at.map(|key| key.to_string()) }
+                ReplayOutcome::Differs { code, why: message, at: at.map(|key| key.to_string()) }
             }
             Stretch::PassEnded(PassEnd::Fail(conclusion)) => {
-                Replayed::Differs { code: "failed".to_owned(), why: format!("{conclusion:?}"), at: None }
+                ReplayOutcome::Differs { code: "failed".to_owned(), why: format!("{conclusion:?}"), at: None }
             }
-            Stretch::Panicked(message) => Replayed::Differs { code: "panicked".to_owned(), why: message, at: None },
-            Stretch::Idle => Replayed::Waits,
+            Stretch::Panicked(message) => {
+                ReplayOutcome::Differs { code: "panicked".to_owned(), why: message, at: None }
+            }
+            Stretch::Idle => ReplayOutcome::Waits,
         };
         let unused = pass.unused();
         Ok(ReplayReport { replayed, calls: calls - unused.len(), unused })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use folkmoot_core::{GateStatus, gate::GateConfig};
-use folkmoot_engine::Passed;
+use folkmoot_engine::PhasePassage;
 
 use crate::moot::{Moot, agent};
 
@@ -14,7 +14,7 @@ async fn where_no_gate_stands_the_run_goes_on_and_leaves_no_row() {
         GateConfig { enabled: true, gate_points: vec!["proposal".parse().unwrap()], ..GateConfig::default() };
     for config in [GateConfig::default(), elsewhere] {
         let passed = moot.engine.check_gate(&config, agent().into(), moot.request("merge", None)).await.unwrap();
-        let Passed::Auto(auto) = passed else { panic!("a gate was opened: {passed:?}") };
+        let PhasePassage::Auto(auto) = passed else { panic!("a gate was opened: {passed:?}") };
         assert_eq!(
             serde_json::to_value(auto).unwrap(),
             serde_json::json!({"request_id": "", "decision": "approved", "reviewer": "auto", "reason": "gate not enabled for this phase"})
@@ -42,6 +42,6 @@ async fn at_a_gate_point_the_run_waits_until_somebody_has_decided() {
     };
     assert!(!running.is_finished());
     moot.approve(&gate).await.unwrap();
-    let Passed::Decided(view) = running.await.unwrap().unwrap() else { panic!("it was not decided") };
+    let PhasePassage::Decided(view) = running.await.unwrap().unwrap() else { panic!("it was not decided") };
     assert_eq!(view.gate.status(), GateStatus::Approved);
 }

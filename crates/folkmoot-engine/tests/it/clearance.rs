@@ -8,7 +8,7 @@ use folkmoot_core::{
     halt::Raising,
     question::{Asking, Close, Closing, QuestionType},
 };
-use folkmoot_engine::{Cleared, Engine, Uncleared};
+use folkmoot_engine::{ClearanceGranted, ClearanceRefused, Engine};
 use tokio::task::JoinSet;
 
 use crate::moot::{Moot, agent, alice, principal, two_nodes};
@@ -56,7 +56,12 @@ async fn halt_session(engine: &Engine, id: &str) -> folkmoot_core::Halt {
     engine.raise_halt(principal("root", Role::Admin).into(), raising).await.unwrap()
 }
 
-async fn wait(engine: &Engine, agent_id: &str, in_session: Option<&str>, time: Duration) -> Result<Cleared, Uncleared> {
+async fn wait(
+    engine: &Engine,
+    agent_id: &str,
+    in_session: Option<&str>,
+    time: Duration,
+) -> Result<ClearanceGranted, ClearanceRefused> {
     let in_session = in_session.map(session);
     engine.wait_for_clearance(&agent(), &name(agent_id), in_session.as_ref(), time).await
 }
@@ -94,11 +99,11 @@ async fn released_together(here: &Engine, there: &Engine) {
     }
     eventually(|| here.waiting_for_clearance() == 10_000).await;
     let still_halted = wait(here, "a1", Some("halted"), SOON).await.unwrap_err();
-    let Uncleared::Timeout { blocked_by, .. } = still_halted else { panic!("{still_halted:?}") };
+    let ClearanceRefused::Timeout { blocked_by, .. } = still_halted else { panic!("{still_halted:?}") };
     assert_eq!(ids(&blocked_by), [emergency.id.as_str(), halt.id.as_str()], "what blocks it, oldest first");
     answer(there, &emergency, "all clear").await;
     for _ in 0..9_000 {
-        let (in_session, Cleared { reason, answers }) = waiting.join_next().await.unwrap().unwrap();
+        let (in_session, ClearanceGranted { reason, answers }) = waiting.join_next().await.unwrap().unwrap();
         assert_eq!((in_session, reason), ("free", ReleaseReason::Answered), "nobody is released early");
         assert_eq!(answers.len(), 1);
         assert_eq!(answers[0].answer, Some("all clear".into()));
@@ -195,7 +200,7 @@ async fn each_waiter_has_its_own_time() {
         async move { wait(&engine, "a1", None, LONG).await }
     });
     let hasty = wait(&moot.engine, "a1", None, Duration::from_millis(10)).await;
-    assert!(matches!(hasty, Err(Uncleared::Timeout { .. })), "a library's waiter gets an error: {hasty:?}");
+    assert!(matches!(hasty, Err(ClearanceRefused::Timeout { .. })), "a library's waiter gets an error: {hasty:?}");
     let again = moot.engine.question(&agent(), &question.id).await.unwrap();
     assert_eq!(again.question, question, "a waiter's own time changes nothing");
     answer(&moot.engine, &question, "go").await;
@@ -217,7 +222,7 @@ async fn whom_nothing_covers_needs_no_time() {
         }
         ask(engine, QuestionType::Blocking, &name, None).await;
         let halted = wait(engine, &name, None, Duration::ZERO).await;
-        assert!(matches!(halted, Err(Uncleared::Timeout { .. })), "{halted:?}");
+        assert!(matches!(halted, Err(ClearanceRefused::Timeout { .. })), "{halted:?}");
     }
 }
 
@@ -229,9 +234,11 @@ async fn a_denial_ends_the_wait_and_covers_its_asker_until_it_is_fetched() {
     assert!(moot.engine.can_proceed("a2", Some("s1")), "the session goes on");
     let stranger = principal("elf", Role::Agent);
     let told = moot.engine.wait_for_clearance(&stranger, &name("a1"), None, LONG).await;
-    assert!(matches!(told, Err(Uncleared::Denied { .. })), "{told:?}");
+    assert!(matches!(told, Err(ClearanceRefused::Denied { .. })), "{told:?}");
     assert!(!moot.engine.can_proceed("a1", None), "somebody else's look is no delivery");
-    let Err(Uncleared::Denied { answers }) = wait(&moot.engine, "a1", None, LONG).await else { panic!("not denied") };
+    let Err(ClearanceRefused::Denied { answers }) = wait(&moot.engine, "a1", None, LONG).await else {
+        panic!("not denied")
+    };
     assert_eq!((answers[0].id.as_str(), answers[0].reason_given.as_str()), (question.id.as_str(), "so"));
     assert!(!moot.engine.can_proceed("a1", None), "an answer to a wait can be lost on its way");
     moot.engine.question(&agent(), &question.id).await.unwrap();

@@ -10,11 +10,13 @@ use std::{
 
 use folkmoot_core::{
     Action, Command, Delivery, GateStatus, Name, Role,
-    delivery::{self, Subscription},
+    delivery::{DeliveryStatus, Subscription},
     gate::Gate,
     webhook::{NewWebhook, WebhookChange},
 };
-use folkmoot_engine::{Courier, CourierFailure, DeliveryQuery, Engine, EngineSettings, Letter, OpenRequest, TokioHost};
+use folkmoot_engine::{
+    Courier, CourierFailure, CourierMessage, DeliveryQuery, Engine, EngineSettings, OpenRequest, TokioHost,
+};
 use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite, Witness};
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::{Notify, Semaphore, mpsc};
@@ -25,8 +27,8 @@ type Sent = BoxFuture<'static, Result<(), CourierFailure>>;
 
 /// Keeps what it was given, and says what it is told to say.
 struct Carrier {
-    given: mpsc::UnboundedSender<Letter>,
-    say: Box<dyn Fn(&Letter) -> Sent + Send + Sync>,
+    given: mpsc::UnboundedSender<CourierMessage>,
+    say: Box<dyn Fn(&CourierMessage) -> Sent + Send + Sync>,
 }
 
 impl fmt::Debug for Carrier {
@@ -36,16 +38,16 @@ impl fmt::Debug for Carrier {
 }
 
 impl Courier for Carrier {
-    fn deliver(&self, letter: Letter) -> Sent {
+    fn deliver(&self, letter: CourierMessage) -> Sent {
         let sent = (self.say)(&letter);
         let _ = self.given.send(letter);
         sent
     }
 }
 
-type Given = mpsc::UnboundedReceiver<Letter>;
+type Given = mpsc::UnboundedReceiver<CourierMessage>;
 
-fn carrier(say: impl Fn(&Letter) -> Sent + Send + Sync + 'static) -> (Arc<Carrier>, Given) {
+fn carrier(say: impl Fn(&CourierMessage) -> Sent + Send + Sync + 'static) -> (Arc<Carrier>, Given) {
     let (given, letters) = mpsc::unbounded_channel();
     (Arc::new(Carrier { given, say: Box::new(say) }), letters)
 }
@@ -64,7 +66,7 @@ fn settings(courier: Arc<Carrier>, channels: &[(&str, &[&str])]) -> EngineSettin
     EngineSettings { courier: Some(courier), channels, ..EngineSettings::default() }
 }
 
-async fn next(letters: &mut Given) -> Letter {
+async fn next(letters: &mut Given) -> CourierMessage {
     tokio::time::timeout(Duration::from_secs(120), letters.recv()).await.expect("somebody is told").unwrap()
 }
 
@@ -92,7 +94,7 @@ async fn deliveries(engine: &Engine) -> Vec<Delivery> {
 }
 
 /// Waits until so many deliveries have this status.
-async fn until(engine: &Engine, status: delivery::DeliveryStatus, count: usize) -> Vec<Delivery> {
+async fn until(engine: &Engine, status: DeliveryStatus, count: usize) -> Vec<Delivery> {
     for _ in 0..500 {
         let query = DeliveryQuery { status: Some(status), limit: 1000, ..DeliveryQuery::default() };
         let found = engine.deliveries(&root(), query).await.unwrap().items;
@@ -115,7 +117,7 @@ async fn a_channel_that_a_gate_names_is_told_of_it() {
     assert_eq!((letter.webhook, letter.question), (None, None));
     moot.approve(&gate).await.unwrap();
     assert_eq!(&*next(&mut letters).await.event.fact.kind, "gate.decided");
-    let delivered = until(&moot.engine, delivery::DeliveryStatus::Delivered, 2).await;
+    let delivered = until(&moot.engine, DeliveryStatus::Delivered, 2).await;
     assert!(delivered.iter().all(|delivery| delivery.attempts == 1), "{delivered:?}");
 }
 
@@ -138,7 +140,7 @@ async fn a_webhook_is_told_what_it_wants_from_its_making_until_it_is_disabled() 
     moot.approve(&gate).await.unwrap();
     // It is not told what it wants, and what names it dies; the rest goes on.
     open(&moot, &["hook"]).await;
-    let died = until(engine, delivery::DeliveryStatus::Dead, 1).await;
+    let died = until(engine, DeliveryStatus::Dead, 1).await;
     assert!(died[0].last_error.as_ref().unwrap().contains("disabled"), "{died:?}");
     let rotate = Some("key-1".parse().unwrap());
     let change = WebhookChange { disabled: Some(false), rotate, ..WebhookChange::of(webhook.id.clone()) };
@@ -150,9 +152,9 @@ async fn a_webhook_is_told_what_it_wants_from_its_making_until_it_is_disabled() 
     assert_eq!(engine.webhook(&root(), &webhook.id).await.unwrap_err().refusal().unwrap().code(), "unknown_webhook");
     moot.approve(&unheard).await.unwrap();
     open(&moot, &["hook"]).await;
-    let died = until(engine, delivery::DeliveryStatus::Dead, 1).await;
+    let died = until(engine, DeliveryStatus::Dead, 1).await;
     assert!(died[0].last_error.as_ref().unwrap().contains("removed"), "{died:?}");
-    assert_eq!(until(engine, delivery::DeliveryStatus::Delivered, 2).await.len(), deliveries(engine).await.len() - 1);
+    assert_eq!(until(engine, DeliveryStatus::Delivered, 2).await.len(), deliveries(engine).await.len() - 1);
     assert!(letters.try_recv().is_err());
 }
 
@@ -182,7 +184,7 @@ async fn a_channel_that_fails_never_opens_or_closes_a_gate() {
         told.into_iter().collect::<Vec<_>>(),
         configured.iter().map(|(c, _)| (c.to_string(), 3)).collect::<Vec<_>>()
     );
-    until(&moot.engine, delivery::DeliveryStatus::Dead, 6).await;
+    until(&moot.engine, DeliveryStatus::Dead, 6).await;
     let status = async |gate: &Gate| moot.engine.gate(&alice(), &gate.id).await.unwrap().gate.status();
     assert_eq!([status(&decided).await, status(&waits).await, status(&late).await], [GateStatus::Pending; 3]);
     assert_eq!(moot.approve(&decided).await.unwrap().status(), GateStatus::Approved);
@@ -209,10 +211,10 @@ async fn what_failed_is_sent_again_under_the_same_id() {
     let long = Some(Duration::from_secs(24 * 3600));
     moot.engine.open(agent().into(), telling(&moot, &["ops"], long)).await.unwrap();
     let first = next(&mut letters).await.delivery;
-    until(&moot.engine, delivery::DeliveryStatus::Waiting, 1).await;
+    until(&moot.engine, DeliveryStatus::Waiting, 1).await;
     moot.clock.advance(Duration::from_secs(10));
     let second = next(&mut letters).await.delivery;
-    until(&moot.engine, delivery::DeliveryStatus::Waiting, 1).await;
+    until(&moot.engine, DeliveryStatus::Waiting, 1).await;
     moot.clock.advance(Duration::from_secs(3599));
     tokio::time::sleep(Duration::from_millis(1100)).await;
     assert!(letters.try_recv().is_err(), "the receiver said when");
@@ -220,7 +222,7 @@ async fn what_failed_is_sent_again_under_the_same_id() {
     let third = next(&mut letters).await.delivery;
     assert_eq!((&first.id, &first.id), (&second.id, &third.id));
     assert_eq!([first.attempts, second.attempts, third.attempts], [1, 2, 3]);
-    let delivered = until(&moot.engine, delivery::DeliveryStatus::Delivered, 1).await;
+    let delivered = until(&moot.engine, DeliveryStatus::Delivered, 1).await;
     assert_eq!(delivered[0].last_error.as_deref(), Some("429 Too Many Requests"));
 }
 
@@ -229,7 +231,7 @@ async fn a_channel_that_nobody_knows_is_said_to_be_none_and_what_to_do() {
     let (courier, mut letters) = reliable();
     let moot = Moot::with(settings(courier, &[("ops", &[])])).await;
     open(&moot, &["nobody", "ops"]).await;
-    let dead = until(&moot.engine, delivery::DeliveryStatus::Dead, 1).await;
+    let dead = until(&moot.engine, DeliveryStatus::Dead, 1).await;
     let why = dead[0].last_error.as_deref().unwrap();
     assert!(why.contains("\"nobody\"") && why.contains("make a webhook") && why.contains("configure"), "{why}");
     assert_eq!(next(&mut letters).await.delivery.channel, "ops");
@@ -251,7 +253,7 @@ async fn a_receiver_that_does_not_answer_holds_up_nobody_else() {
     for _ in 0..20 {
         open(&moot, &["dead", "ops"]).await;
     }
-    until(&moot.engine, delivery::DeliveryStatus::Delivered, 20).await;
+    until(&moot.engine, DeliveryStatus::Delivered, 20).await;
     assert_eq!(UNDER_WAY.load(Ordering::SeqCst), 4, "of one channel at once");
     for _ in 0..24 {
         next(&mut letters).await;
@@ -296,11 +298,11 @@ async fn without_a_courier_messages_wait_and_the_next_start_sends_them() {
     let moot = Moot::start().await;
     open(&moot, &["ops"]).await;
     tokio::time::sleep(Duration::from_millis(1100)).await;
-    until(&moot.engine, delivery::DeliveryStatus::Waiting, 1).await;
+    until(&moot.engine, DeliveryStatus::Waiting, 1).await;
     let (courier, mut letters) = reliable();
     let moot = moot.restart_with(settings(courier, &[("ops", &[])])).await;
     assert_eq!(&*next(&mut letters).await.event.fact.kind, "gate.opened");
-    until(&moot.engine, delivery::DeliveryStatus::Delivered, 1).await;
+    until(&moot.engine, DeliveryStatus::Delivered, 1).await;
 }
 
 #[tokio::test]
@@ -316,7 +318,7 @@ async fn the_end_of_the_engine_waits_for_what_is_under_way() {
     open(&moot, &["ops"]).await;
     next(&mut letters).await;
     let moot = moot.restart_with(EngineSettings::default()).await;
-    until(&moot.engine, delivery::DeliveryStatus::Delivered, 1).await;
+    until(&moot.engine, DeliveryStatus::Delivered, 1).await;
 }
 
 /// Ends the engine in the moment in which something is taken to be sent.
@@ -356,7 +358,7 @@ async fn what_is_taken_while_the_engine_ends_is_still_sent() {
     assert_eq!(letters.try_recv().map(|letter| letter.delivery.attempts), Ok(1));
     let engine = Engine::start(AnyStore::Sqlite(file()), EngineSettings::default(), Arc::new(TokioHost)).await.unwrap();
     let [delivery] = <[Delivery; 1]>::try_from(deliveries(&engine).await).unwrap();
-    assert_eq!((delivery.status(), delivery.attempts), (delivery::DeliveryStatus::Delivered, 1));
+    assert_eq!((delivery.status(), delivery.attempts), (DeliveryStatus::Delivered, 1));
 }
 
 /// Counts the commands that let messages die.
@@ -390,7 +392,7 @@ async fn names_that_somebody_made_up_die_many_in_one_command_and_hold_up_nobody(
     let (courier, mut letters) = reliable();
     let engine = Engine::start(next_start, settings(courier, &[("ops", &[])]), Arc::new(TokioHost)).await.unwrap();
     assert_eq!(next(&mut letters).await.delivery.channel, "ops");
-    let dead = until(&engine, delivery::DeliveryStatus::Dead, 320).await;
+    let dead = until(&engine, DeliveryStatus::Dead, 320).await;
     let its_own = |delivery: &Delivery| delivery.last_error.as_ref().unwrap().contains(&delivery.channel);
     assert!(dead.iter().all(its_own), "each is told its own name");
     let commands = witness.0.load(Ordering::SeqCst);
@@ -432,7 +434,7 @@ async fn a_node_that_dies_between_sending_and_saying_so_leaves_it_to_another_und
     let again = next(&mut letters).await;
     assert_eq!((&again.delivery.id, &again.event), (&sent.delivery.id, &sent.event));
     assert_eq!((sent.delivery.attempts, again.delivery.attempts), (1, 2));
-    until(&engine, delivery::DeliveryStatus::Delivered, 1).await;
+    until(&engine, DeliveryStatus::Delivered, 1).await;
 }
 
 #[tokio::test]
@@ -458,7 +460,7 @@ async fn a_webhook_that_one_node_made_is_told_once_of_what_happens_on_another() 
     for engine in [&other, &one].into_iter().cycle().take(30) {
         engine.open(agent().into(), moot.request("merge", None)).await.unwrap();
     }
-    until(&one, delivery::DeliveryStatus::Delivered, 30).await;
+    until(&one, DeliveryStatus::Delivered, 30).await;
     let mut ids = told.lock().unwrap().clone();
     ids.sort();
     let count = ids.len();
@@ -504,15 +506,15 @@ async fn each_node_tells_the_channels_that_it_knows_and_leaves_the_others_alone(
         }
         assert!(node.1.try_recv().is_err(), "it has what is its own");
     }
-    until(&nodes[0].0, delivery::DeliveryStatus::Delivered, 4).await;
+    until(&nodes[0].0, DeliveryStatus::Delivered, 4).await;
     // What nobody knows waits for whoever may, and then says so.
     nodes[0].0.open(agent().into(), telling(&moot, &["nobody"], None)).await.unwrap();
     clock.advance(Duration::from_secs(59));
     every_node_has_looked().await;
-    let waits = until(&nodes[0].0, delivery::DeliveryStatus::Waiting, 1).await;
+    let waits = until(&nodes[0].0, DeliveryStatus::Waiting, 1).await;
     assert_eq!((waits[0].channel.as_str(), waits[0].attempts), ("nobody", 0));
     clock.advance(Duration::from_secs(1));
-    let dead = until(&nodes[0].0, delivery::DeliveryStatus::Dead, 1).await;
+    let dead = until(&nodes[0].0, DeliveryStatus::Dead, 1).await;
     assert!(dead[0].last_error.as_ref().unwrap().contains("there is no channel \"nobody\""), "{dead:?}");
     assert_eq!(deliveries(&nodes[0].0).await.len(), 5);
 }
@@ -527,7 +529,7 @@ async fn a_webhook_is_told_by_the_nodes_that_have_the_key_of_its_secret() {
         nodes[n].0.open(agent().into(), telling(&moot, &["hook"], None)).await.unwrap();
         assert_eq!(next(&mut nodes[1].1).await.webhook.as_ref(), Some(&webhook));
     }
-    let delivered = until(&nodes[0].0, delivery::DeliveryStatus::Delivered, 4).await;
+    let delivered = until(&nodes[0].0, DeliveryStatus::Delivered, 4).await;
     assert!(delivered.iter().all(|delivery| delivery.attempts == 1), "{delivered:?}");
     let (_, mut given) = nodes.pop().unwrap();
     assert!(nodes[0].1.try_recv().is_err() && given.try_recv().is_err());
@@ -544,7 +546,7 @@ async fn what_only_another_key_can_sign_waits_untried_until_there_is_one_or_the_
     assert_eq!(next(&mut letters).await.delivery.channel, "ops", "the rest goes on");
     moot.clock.advance(Duration::from_secs(20 * 60));
     every_node_has_looked().await;
-    let waits = until(engine, delivery::DeliveryStatus::Waiting, 1).await;
+    let waits = until(engine, DeliveryStatus::Waiting, 1).await;
     assert_eq!((waits[0].channel.as_str(), waits[0].attempts, waits[0].epoch), ("hook", 0, 0));
     assert!(letters.try_recv().is_err());
     let change = WebhookChange { rotate: Some("key-2".parse().unwrap()), ..WebhookChange::of(webhook.id) };

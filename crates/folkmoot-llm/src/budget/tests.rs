@@ -3,13 +3,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::scripted::{
-    Scripted,
+    ScriptedModel,
     ScriptedReply::{self, *},
 };
 
-fn budgeted(budget: Budget, lines: impl IntoIterator<Item = ScriptedReply>) -> Budgeted {
+fn budgeted(budget: Budget, lines: impl IntoIterator<Item = ScriptedReply>) -> BudgetedModel {
     let price = serde_json::from_str(r#"{"input_usd": 1.0, "output_usd": 2.0}"#).unwrap();
-    Budgeted { model: Scripted::new(lines), purse: Purse::new(budget), price: Some(price) }
+    BudgetedModel { model: ScriptedModel::new(lines), purse: Purse::new(budget), price: Some(price) }
 }
 
 /// Two tokens to read at most, and ten to write.
@@ -69,7 +69,8 @@ async fn a_call_that_was_given_up_costs_what_was_sent_and_heard() {
 
 #[tokio::test(start_paused = true)]
 async fn money_needs_a_price() {
-    let budgeted = Budgeted { price: None, ..budgeted(Budget { tokens: None, usd_micros: Some(1) }, [Says("never")]) };
+    let budgeted =
+        BudgetedModel { price: None, ..budgeted(Budget { tokens: None, usd_micros: Some(1) }, [Says("never")]) };
     assert_eq!(budgeted.ask(&request(), &mut ()).await.unwrap_err().kind, FailureKind::Misconfigured);
 }
 

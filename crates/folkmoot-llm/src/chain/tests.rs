@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     FailureKind,
     scripted::{
-        CollectedText, Scripted,
+        CollectedText, ScriptedModel,
         ScriptedReply::{self, *},
     },
 };
@@ -11,7 +11,7 @@ fn chain<const N: usize>(lines: [ScriptedReply; N]) -> FallbackChain {
     let mut links = lines
         .into_iter()
         .enumerate()
-        .map(|(number, line)| FallbackModel { name: format!("m{number}"), model: Scripted::new([line]) });
+        .map(|(number, line)| FallbackModel { name: format!("m{number}"), model: ScriptedModel::new([line]) });
     FallbackChain::new(links.next().unwrap(), links.collect())
 }
 

@@ -1,11 +1,11 @@
 use super::*;
 use crate::scripted::{
-    CollectedText, Scripted,
+    CollectedText, ScriptedModel,
     ScriptedReply::{self, *},
 };
 
 async fn asked(lines: impl IntoIterator<Item = ScriptedReply>) -> (ModelAnswer, usize, String) {
-    let model = Scripted::new(lines);
+    let model = ScriptedModel::new(lines);
     let mut heard = CollectedText::default();
     let request = ModelRequest { idempotency_key: Some("k".to_owned()), ..ModelRequest::new("Tell me all") };
     let answer = ask(&*model, &Prompts::embedded(), &request, &mut heard).await.unwrap();

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 
 use super::*;
 use crate::scripted::{
-    CollectedText, Scripted,
+    CollectedText, ScriptedModel,
     ScriptedReply::{self, *},
 };
 
@@ -12,11 +12,14 @@ fn patience() -> RetryPolicy {
     RetryPolicy { attempts: 3, total: Duration::from_secs(60), failures_max: 100, ..RetryPolicy::default() }
 }
 
-fn guarded(patience: RetryPolicy, lines: impl IntoIterator<Item = ScriptedReply>) -> (Arc<Scripted>, Guarded) {
-    let model = Scripted::new(lines);
+fn guarded(
+    patience: RetryPolicy,
+    lines: impl IntoIterator<Item = ScriptedReply>,
+) -> (Arc<ScriptedModel>, GuardedModel) {
+    let model = ScriptedModel::new(lines);
     let price = serde_json::from_str(r#"{"input_usd": 1.0, "output_usd": 2.0}"#).unwrap();
     let guard = Guard::new("vendor", patience);
-    (Arc::clone(&model), Guarded { model, name: "m".to_owned(), guard, price: Some(price) })
+    (Arc::clone(&model), GuardedModel { model, name: "m".to_owned(), guard, price: Some(price) })
 }
 
 #[tokio::test(start_paused = true)]

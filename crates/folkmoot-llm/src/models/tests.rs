@@ -68,9 +68,10 @@ async fn a_server_that_merely_listens_is_proposed_and_never_chosen() {
 #[test]
 fn whose_environment_lacks_a_key_is_said() {
     let known = |whose| models("", &[]).unwrap().of(whose).choose(Some("openai")).unwrap_err().detail;
-    assert!(known(Whose::Command).starts_with("set OPENAI_API_KEY to its key, or name another"));
+    assert!(known(KeyOwner::Command).starts_with("set OPENAI_API_KEY to its key, or name another"));
     assert!(
-        known(Whose::Server).starts_with("the server was started without OPENAI_API_KEY: start `folkmoot serve` again")
+        known(KeyOwner::Server)
+            .starts_with("the server was started without OPENAI_API_KEY: start `folkmoot serve` again")
     );
 }
 

@@ -10,8 +10,8 @@ use super::{
     fence::{self, Rendering},
 };
 
-/// The variables of a prompt. What comes from outside is [data](PromptContext::data); our own words are
-/// `&'static str`, so that nothing from outside passes for one.
+/// The variables of a prompt. What comes from outside is [data](PromptContext::data); our own words
+/// are `&'static str`, so that nothing from outside passes for one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptContext(BTreeMap<&'static str, Slot>);
 

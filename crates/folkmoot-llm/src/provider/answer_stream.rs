@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{FailureKind, Finish, Hear, ModelAnswer, ModelRequest, TokenUsage};
 
-/// One vendor's way of telling an answer.
+/// How one vendor sends an answer.
 pub(super) trait VendorDialect: Send {
     const FRAMING: Framing;
 
@@ -29,7 +29,7 @@ pub(super) trait VendorDialect: Send {
     }
 }
 
-/// What was told until now.
+/// An answer while it arrives: the text so far, and whoever hears it.
 pub(super) struct AnswerStream<'a> {
     hear: &'a mut dyn Hear,
     key: Option<&'a Secret>,
@@ -50,7 +50,7 @@ pub(super) struct AnswerStream<'a> {
     pub(super) over: bool,
 }
 
-/// A question in a vendor's words.
+/// A request in the vendor's own format.
 pub(super) struct VendorRequest<'a> {
     pub(super) request: &'a ModelRequest,
     pub(super) model: &'a str,

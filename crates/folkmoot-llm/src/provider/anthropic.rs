@@ -37,7 +37,7 @@ impl Anthropic {
     async fn one(&self, request: &ModelRequest, hear: &mut dyn Hear) -> Result<ModelAnswer, VendorFault> {
         let body = body(request, &self.model)?.to_string();
         let asked = VendorRequest { request, model: &self.model, path: "/v1/messages", body };
-        let dialect = Events { is_structured: request.schema.is_some() };
+        let dialect = AnthropicDialect { is_structured: request.schema.is_some() };
         let named = |post: RequestBuilder| named(post.header("anthropic-version", VERSION), request);
         self.http.tell(asked, dialect, hear, named).await
     }
@@ -89,7 +89,7 @@ fn body(request: &ModelRequest, model: &str) -> Result<Value, VendorFault> {
 }
 
 /// The events of a message, and the message itself.
-struct Events {
+struct AnthropicDialect {
     /// The answer is what the tool is given, and what is said beside it is not.
     is_structured: bool,
 }
@@ -101,7 +101,7 @@ enum AnthropicEvent {
         message: AnthropicMessage,
     },
     ContentBlockDelta {
-        delta: Delta,
+        delta: AnthropicDelta,
     },
     MessageDelta {
         delta: AnthropicMessageDelta,
@@ -119,7 +119,7 @@ enum AnthropicEvent {
 
 #[derive(Deserialize)]
 #[serde(tag = "type")]
-enum Delta {
+enum AnthropicDelta {
     #[serde(rename = "text_delta")]
     Text { text: String },
     #[serde(rename = "input_json_delta")]
@@ -140,7 +140,7 @@ struct AnthropicMessage {
     #[serde(default)]
     model: Option<String>,
     #[serde(default)]
-    content: Vec<Block>,
+    content: Vec<AnthropicBlock>,
     #[serde(default)]
     stop_reason: Option<String>,
     #[serde(default, deserialize_with = "count::group")]
@@ -149,7 +149,7 @@ struct AnthropicMessage {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block {
+enum AnthropicBlock {
     Text {
         text: String,
     },
@@ -173,7 +173,7 @@ struct AnthropicUsage {
     output_tokens: TokenCount,
 }
 
-impl VendorDialect for Events {
+impl VendorDialect for AnthropicDialect {
     const FRAMING: Framing = Framing::Sse;
 
     fn event(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
@@ -184,8 +184,12 @@ impl VendorDialect for Events {
                 told.output_tokens = TokenCount::Unsaid;
                 Ok(())
             }
-            AnthropicEvent::ContentBlockDelta { delta: Delta::Text { text } } if !self.is_structured => told.say(&text),
-            AnthropicEvent::ContentBlockDelta { delta: Delta::InputJson { partial_json } } if self.is_structured => {
+            AnthropicEvent::ContentBlockDelta { delta: AnthropicDelta::Text { text } } if !self.is_structured => {
+                told.say(&text)
+            }
+            AnthropicEvent::ContentBlockDelta { delta: AnthropicDelta::InputJson { partial_json } }
+                if self.is_structured =>
+            {
                 told.say(&partial_json)
             }
             AnthropicEvent::MessageDelta { delta, usage } => {
@@ -204,26 +208,26 @@ impl VendorDialect for Events {
     fn whole(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
         #[derive(Deserialize)]
         #[serde(tag = "type", rename_all = "snake_case")]
-        enum Whole {
+        enum AnthropicWhole {
             Message(AnthropicMessage),
             Error { error: Value },
         }
         match parse(message)? {
-            Whole::Message(message) => self.message(message, told),
-            Whole::Error { error } => Err(VendorFault::told(&error)),
+            AnthropicWhole::Message(message) => self.message(message, told),
+            AnthropicWhole::Error { error } => Err(VendorFault::told(&error)),
         }
     }
 }
 
-impl Events {
+impl AnthropicDialect {
     fn message(&self, message: AnthropicMessage, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
         told.version = message.model.or(told.version.take());
         count(message.usage, told);
         for block in message.content {
             match block {
-                Block::Text { text } if !self.is_structured => told.say(&text)?,
-                Block::ToolUse { input } if self.is_structured => told.say(&input.to_string())?,
-                Block::Text { .. } | Block::ToolUse { .. } | Block::Other => {}
+                AnthropicBlock::Text { text } if !self.is_structured => told.say(&text)?,
+                AnthropicBlock::ToolUse { input } if self.is_structured => told.say(&input.to_string())?,
+                AnthropicBlock::Text { .. } | AnthropicBlock::ToolUse { .. } | AnthropicBlock::Other => {}
             }
         }
         finish(message.stop_reason.as_deref(), told)

@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout};
 use super::{Endpoint, fault::VendorFault};
 use crate::FailureKind;
 
-/// What is left of a call's time.
+/// How much time a call has left.
 #[derive(Debug)]
 pub(super) struct CallTimer {
     began: Instant,

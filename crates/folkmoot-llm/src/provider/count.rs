@@ -4,7 +4,7 @@
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 
-/// A number of tokens, as far as the vendor said one.
+/// A number of tokens, if the vendor reported one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TokenCount {
     /// Nothing was said.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Secret;
 use crate::{FailureKind, ModelFailure};
 
-/// Becomes a [`ModelFailure`] by [`VendorFault::of`] only, which lets no key through.
+/// An error of a vendor. [`VendorFault::of`] alone makes a [`ModelFailure`] of it, without the key.
 #[derive(Debug)]
 pub(super) struct VendorFault {
     pub(super) kind: FailureKind,

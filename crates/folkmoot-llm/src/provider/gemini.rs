@@ -62,7 +62,7 @@ impl Gemini {
     async fn one(&self, request: &ModelRequest, hear: &mut dyn Hear) -> Result<ModelAnswer, VendorFault> {
         let path = format!("/v1beta/{}:streamGenerateContent?alt=sse", self.resource);
         let asked = VendorRequest { request, model: &self.model, path: &path, body: body(request).to_string() };
-        self.http.tell(asked, Responses, hear, |post| post).await
+        self.http.tell(asked, GeminiDialect, hear, |post| post).await
     }
 }
 
@@ -84,11 +84,11 @@ impl Embedder for Gemini {
 
 #[derive(Deserialize)]
 struct GeminiEmbeddings {
-    embeddings: Vec<Values>,
+    embeddings: Vec<GeminiEmbedding>,
 }
 
 #[derive(Deserialize)]
-struct Values {
+struct GeminiEmbedding {
     values: Embedding,
 }
 
@@ -126,17 +126,17 @@ fn body(request: &ModelRequest) -> Value {
 }
 
 /// Each event is a response of its own, with the next piece of the text.
-struct Responses;
+struct GeminiDialect;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Response {
+struct GeminiResponse {
     #[serde(default)]
     error: Option<Value>,
     #[serde(default)]
     candidates: Option<Vec<GeminiCandidate>>,
     #[serde(default)]
-    prompt_feedback: Option<Feedback>,
+    prompt_feedback: Option<GeminiFeedback>,
     #[serde(default, deserialize_with = "count::group")]
     usage_metadata: Option<GeminiUsage>,
     #[serde(default)]
@@ -173,7 +173,7 @@ struct GeminiPart {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Feedback {
+struct GeminiFeedback {
     #[serde(default)]
     block_reason: Option<String>,
 }
@@ -191,7 +191,7 @@ struct GeminiUsage {
     thoughts_token_count: TokenCount,
 }
 
-impl VendorDialect for Responses {
+impl VendorDialect for GeminiDialect {
     const FRAMING: Framing = Framing::Sse;
 
     fn event(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
@@ -202,11 +202,11 @@ impl VendorDialect for Responses {
     fn whole(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
         let list = message.trim_start().starts_with('[').then(|| serde_json::from_str::<Vec<&RawValue>>(message));
         let items = list.transpose().map_err(|error| unreadable(&error))?;
-        let responses: Vec<Response> = match items {
+        let responses: Vec<GeminiResponse> = match items {
             Some(items) => items.into_iter().map(|item| parse(item.get())).collect::<Result<_, _>>()?,
             None => vec![parse(message)?],
         };
-        let is_one = |response: &Response| {
+        let is_one = |response: &GeminiResponse| {
             response.error.is_some() || response.candidates.is_some() || response.prompt_feedback.is_some()
         };
         if !responses.iter().any(is_one) {
@@ -218,7 +218,7 @@ impl VendorDialect for Responses {
     }
 }
 
-fn take(response: Response, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
+fn take(response: GeminiResponse, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
     if let Some(error) = response.error.filter(|error| !error.is_null()) {
         return Err(VendorFault::told(&error));
     }

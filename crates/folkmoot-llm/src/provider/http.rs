@@ -22,7 +22,7 @@ pub(super) struct Http {
     key: Option<(HeaderName, HeaderValue)>,
 }
 
-/// How a vendor wants to be shown the key.
+/// How a vendor expects the key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum KeyHeader {
     /// `authorization: Bearer …`

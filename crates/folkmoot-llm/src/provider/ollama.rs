@@ -52,15 +52,15 @@ impl Ollama {
 
     async fn first_model(&self) -> Result<String, VendorFault> {
         #[derive(Deserialize)]
-        struct Tags {
-            models: Vec<Tag>,
+        struct OllamaModels {
+            models: Vec<OllamaModelEntry>,
         }
         #[derive(Deserialize)]
-        struct Tag {
+        struct OllamaModelEntry {
             name: String,
         }
         let patience = CallTimer::of(&self.http.endpoint);
-        let tags: Tags = self.http.fetch(self.http.get("/api/tags"), &patience, LIST_BYTES_MAX).await?;
+        let tags: OllamaModels = self.http.fetch(self.http.get("/api/tags"), &patience, LIST_BYTES_MAX).await?;
         let first = tags.models.into_iter().next();
         first.map(|tag| tag.name).ok_or_else(|| {
             VendorFault::new(FailureKind::Refused, "the server has no model: get one with `ollama pull`")
@@ -76,7 +76,7 @@ impl Ollama {
     async fn one(&self, request: &ModelRequest, hear: &mut dyn Hear) -> Result<ModelAnswer, VendorFault> {
         let model = self.model().await?;
         let asked = VendorRequest { request, model, path: "/api/chat", body: body(request, model).to_string() };
-        self.http.tell(asked, Replies, hear, |post| post).await
+        self.http.tell(asked, OllamaDialect, hear, |post| post).await
     }
 }
 
@@ -137,7 +137,7 @@ fn body(request: &ModelRequest, model: &str) -> Value {
 }
 
 /// Each line is a reply of its own, with the next piece of the text; the last says that it is.
-struct Replies;
+struct OllamaDialect;
 
 #[derive(Deserialize)]
 struct OllamaReply {
@@ -163,7 +163,7 @@ struct OllamaMessage {
     content: Option<String>,
 }
 
-impl VendorDialect for Replies {
+impl VendorDialect for OllamaDialect {
     const FRAMING: Framing = Framing::Lines;
 
     fn event(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {

@@ -79,7 +79,7 @@ impl OpenAi {
         let model = self.model().await?;
         let body = body(request, model, is_theirs(&self.http.endpoint.base_url)).to_string();
         let asked = VendorRequest { request, model, path: "/chat/completions", body };
-        self.http.tell(asked, Chunks, hear, |post| named(post, request)).await
+        self.http.tell(asked, OpenAiDialect, hear, |post| named(post, request)).await
     }
 }
 
@@ -101,11 +101,11 @@ impl Embedder for OpenAi {
 
 #[derive(Deserialize)]
 struct OpenAiEmbeddings {
-    data: Vec<Numbered>,
+    data: Vec<OpenAiEmbedding>,
 }
 
 #[derive(Deserialize)]
-struct Numbered {
+struct OpenAiEmbedding {
     #[serde(default)]
     index: Option<usize>,
     embedding: Embedding,
@@ -167,10 +167,10 @@ fn body(request: &ModelRequest, model: &str, is_theirs: bool) -> Value {
 }
 
 /// The chunks of a chat completion, and the completion itself.
-struct Chunks;
+struct OpenAiDialect;
 
 #[derive(Deserialize)]
-struct Completion {
+struct OpenAiCompletion {
     #[serde(default)]
     error: Option<Value>,
     #[serde(default)]
@@ -224,16 +224,16 @@ struct OpenAiUsage {
     #[serde(default)]
     completion_tokens: TokenCount,
     #[serde(default, deserialize_with = "count::group")]
-    prompt_tokens_details: Option<Cached>,
+    prompt_tokens_details: Option<OpenAiCachedTokens>,
 }
 
 #[derive(Deserialize)]
-struct Cached {
+struct OpenAiCachedTokens {
     #[serde(default)]
     cached_tokens: TokenCount,
 }
 
-impl VendorDialect for Chunks {
+impl VendorDialect for OpenAiDialect {
     const FRAMING: Framing = Framing::Sse;
 
     fn event(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
@@ -245,7 +245,7 @@ impl VendorDialect for Chunks {
     }
 
     fn whole(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
-        let completion: Completion = parse(message)?;
+        let completion: OpenAiCompletion = parse(message)?;
         if completion.error.is_none() && completion.choices.is_none() {
             return Err(VendorFault::malformed("answered with JSON that is no chat completion: check the base URL"));
         }
@@ -253,7 +253,7 @@ impl VendorDialect for Chunks {
     }
 }
 
-fn take(completion: Completion, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
+fn take(completion: OpenAiCompletion, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
     if let Some(error) = completion.error.filter(|error| !error.is_null()) {
         return Err(VendorFault::told(&error));
     }

@@ -1,14 +1,14 @@
 use super::*;
 use crate::{
     Replay,
-    scripted::{Scripted, ScriptedReply::*},
+    scripted::{ScriptedModel, ScriptedReply::*},
 };
 
 #[tokio::test(start_paused = true)]
 async fn what_was_recorded_in_a_file_is_replayed_from_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls.jsonl");
-    let model = Scripted::new([Says("one"), Says("two"), Fails(FailureKind::Withheld)]);
+    let model = ScriptedModel::new([Says("one"), Says("two"), Fails(FailureKind::Withheld)]);
     let recorded = RecordedModel { model, recorder: Arc::new(JsonLines::append(&path).unwrap()) };
     let [a, b] = ["a", "b"].map(ModelRequest::new);
     let mut outcomes = Vec::new();
@@ -48,7 +48,7 @@ impl Recorder for Full {
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_recorded_is_not_given() {
-    let recorded = RecordedModel { model: Scripted::new([Says("one")]), recorder: Arc::new(Full) };
+    let recorded = RecordedModel { model: ScriptedModel::new([Says("one")]), recorder: Arc::new(Full) };
     let failure = recorded.ask(&ModelRequest::new("a"), &mut ()).await.unwrap_err();
     assert_eq!(failure.provider, "recording");
 }

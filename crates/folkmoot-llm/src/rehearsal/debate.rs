@@ -24,11 +24,11 @@ pub(super) fn material(cue: &Cue, exercise: Option<&Exercise>) -> Map<String, Va
         ] })),
         TurnPart::Critique => {
             let points = answers(cue, exercise).filter_map(|(number, judged)| match judged {
-                Judged::Flawed(solution) => {
+                RehearsedJudgement::Flawed(solution) => {
                     Some(json!({ "answer": number, "point": solution.flaw, "evidence": solution.shown_by }))
                 }
-                Judged::Right => None,
-                Judged::Unknown => Some(
+                RehearsedJudgement::Right => None,
+                RehearsedJudgement::Unknown => Some(
                     json!({ "answer": number, "point": "No fact is named that could be checked.", "evidence": "" }),
                 ),
             });
@@ -37,9 +37,9 @@ pub(super) fn material(cue: &Cue, exercise: Option<&Exercise>) -> Map<String, Va
         TurnPart::Review => {
             let scores = answers(cue, exercise).map(|(number, judged)| {
                 let (score, reason) = match judged {
-                    Judged::Flawed(solution) => (0.4, solution.flaw.as_str()),
-                    Judged::Right => (0.95, "Every test that is known for this passes."),
-                    Judged::Unknown => (0.6, "It answers what was asked; nothing in it could be checked."),
+                    RehearsedJudgement::Flawed(solution) => (0.4, solution.flaw.as_str()),
+                    RehearsedJudgement::Right => (0.95, "Every test that is known for this passes."),
+                    RehearsedJudgement::Unknown => (0.6, "It answers what was asked; nothing in it could be checked."),
                 };
                 json!({ "answer": number, "score": score, "reason": reason })
             });
@@ -81,14 +81,14 @@ fn clarify(cue: &Cue) -> Map<String, Value> {
     }))
 }
 
-enum Judged<'a> {
+enum RehearsedJudgement<'a> {
     Flawed(&'a RehearsedSolution),
     Right,
     /// It is no solution of an exercise.
     Unknown,
 }
 
-fn answers<'a>(cue: &'a Cue, exercise: Option<&'a Exercise>) -> impl Iterator<Item = (u64, Judged<'a>)> {
+fn answers<'a>(cue: &'a Cue, exercise: Option<&'a Exercise>) -> impl Iterator<Item = (u64, RehearsedJudgement<'a>)> {
     list(cue, "answers").iter().filter_map(move |answer| {
         let number = answer.get("number")?.as_u64()?;
         let solution = exercise.and_then(|exercise| {
@@ -96,9 +96,9 @@ fn answers<'a>(cue: &'a Cue, exercise: Option<&'a Exercise>) -> impl Iterator<It
             exercise.solutions.get(at)
         });
         let judged = match solution {
-            Some(solution) if solution.flaw.is_empty() => Judged::Right,
-            Some(solution) => Judged::Flawed(solution),
-            None => Judged::Unknown,
+            Some(solution) if solution.flaw.is_empty() => RehearsedJudgement::Right,
+            Some(solution) => RehearsedJudgement::Flawed(solution),
+            None => RehearsedJudgement::Unknown,
         };
         Some((number, judged))
     })

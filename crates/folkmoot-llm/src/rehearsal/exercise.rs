@@ -20,7 +20,7 @@ pub struct Exercise {
     pub tests: Vec<Test>,
 }
 
-/// Code, and what is wrong with it.
+/// Code with a known flaw.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RehearsedSolution {

@@ -89,7 +89,7 @@ async fn no_time_is_so_long_that_no_clock_shows_it() {
     // And who makes one without the configuration waits for as long as there are clocks.
     let patience = crate::guard::RetryPolicy { total: Duration::MAX, ..Default::default() };
     let guard = crate::guard::Guard::new("p", patience);
-    let model = crate::guard::Guarded {
+    let model = crate::guard::GuardedModel {
         model: std::sync::Arc::new(crate::Rehearsal),
         name: "p".to_owned(),
         guard,

@@ -5,7 +5,7 @@ use super::*;
 use crate::{
     Schema,
     scripted::{
-        CollectedText, Scripted,
+        CollectedText, ScriptedModel,
         ScriptedReply::{self, *},
     },
 };
@@ -22,8 +22,8 @@ fn ballot() -> ModelRequest {
     }
 }
 
-async fn vote(lines: impl IntoIterator<Item = ScriptedReply>) -> Structured {
-    ask(&*Scripted::new(lines), &Prompts::embedded(), &ballot(), &mut ()).await.unwrap()
+async fn vote(lines: impl IntoIterator<Item = ScriptedReply>) -> StructuredAnswer {
+    ask(&*ScriptedModel::new(lines), &Prompts::embedded(), &ballot(), &mut ()).await.unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -42,7 +42,7 @@ async fn an_answer_that_fits_is_taken() {
 
 #[tokio::test(start_paused = true)]
 async fn one_repair_turn_says_what_was_wrong() {
-    let model = Scripted::new([Says(r#"{"vote":"c"}"#), Says(r#"{"vote":"b"}"#)]);
+    let model = ScriptedModel::new([Says(r#"{"vote":"c"}"#), Says(r#"{"vote":"b"}"#)]);
     let mut heard = CollectedText::default();
     let voted = ask(&*model, &Prompts::embedded(), &ballot(), &mut heard).await.unwrap();
     assert_eq!((voted.outcome, voted.answers.len()), (ParseOutcome::Parsed(json!({"vote": "b"})), 2));
@@ -84,9 +84,10 @@ async fn a_repair_turn_that_fails_leaves_it_unparsed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_first_call_that_fails_is_a_failure() {
-    let failure = ask(&*Scripted::new([Fails(FailureKind::Unavailable)]), &Prompts::embedded(), &ballot(), &mut ())
-        .await
-        .unwrap_err();
+    let failure =
+        ask(&*ScriptedModel::new([Fails(FailureKind::Unavailable)]), &Prompts::embedded(), &ballot(), &mut ())
+            .await
+            .unwrap_err();
     assert_eq!(failure.kind, FailureKind::Unavailable);
 }
 

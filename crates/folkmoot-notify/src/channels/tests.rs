@@ -1,7 +1,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::Again;
+use crate::RetryAdvice;
 
 fn read(text: &str) -> Result<Channels, String> {
     #[derive(serde::Deserialize)]
@@ -96,9 +96,9 @@ async fn a_secret_that_is_not_there_stops_the_channel_and_nothing_else() {
         thread: None,
     };
     let now = Timestamp::from_micros(0);
-    assert_eq!(channels.send("a", &message, now).await.expect_err("no secret").again, Again::Later);
+    assert_eq!(channels.send("a", &message, now).await.expect_err("no secret").again, RetryAdvice::Later);
     let unknown = channels.send("nobody", &message, now).await.expect_err("no such channel");
-    assert_eq!((unknown.again, unknown.reason.contains("[channels.nobody]")), (Again::Never, true));
+    assert_eq!((unknown.again, unknown.reason.contains("[channels.nobody]")), (RetryAdvice::Never, true));
     let subscriptions = channels.subscriptions();
     let events = |at: usize| subscriptions[at].events.iter().map(|pattern| pattern.as_str()).collect::<Vec<_>>();
     assert_eq!((subscriptions[0].channel.as_str(), events(0)), ("a", vec!["gate.*"]));

@@ -1,7 +1,7 @@
 use std::{os::unix::fs::PermissionsExt, path::Path};
 
 use super::*;
-use crate::Again;
+use crate::RetryAdvice;
 
 fn message() -> Notification {
     Notification {
@@ -63,7 +63,7 @@ async fn what_is_shown_are_arguments_that_nothing_reads() {
 async fn a_program_that_fails_is_tried_again_later() {
     let folder = tempfile::tempdir().unwrap();
     let undelivered = desktop(folder.path(), "echo no bus >&2; exit 1").send(&message()).await.expect_err("it failed");
-    assert_eq!(undelivered.again, Again::Later);
+    assert_eq!(undelivered.again, RetryAdvice::Later);
     assert!(undelivered.reason.contains("no bus"), "{undelivered}");
 }
 
@@ -73,11 +73,11 @@ async fn without_a_desktop_it_says_what_to_do() {
     let mut there = desktop(folder.path(), "true");
     there.environment.remove("DISPLAY");
     let undelivered = there.send(&message()).await.expect_err("there is none");
-    assert_eq!(undelivered.again, Again::Never);
+    assert_eq!(undelivered.again, RetryAdvice::Never);
     assert!(undelivered.reason.contains("start the server from a desktop session"), "{undelivered}");
     there.environment.insert("PATH".to_owned(), "/nowhere".to_owned());
     let undelivered = there.send(&message()).await.expect_err("not installed");
-    assert_eq!(undelivered.again, Again::Never);
+    assert_eq!(undelivered.again, RetryAdvice::Never);
     assert!(undelivered.reason.contains("install libnotify-bin"), "{undelivered}");
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use folkmoot_notify::{
-    AddressGuard, Again, Post, SendFailure, Trust, slack,
+    AddressGuard, Post, RetryAdvice, SendFailure, Trust, slack,
     webhook::{self, WebhookSecret},
 };
 use folkmoot_outbound::Secret as Key;
@@ -83,7 +83,7 @@ async fn a_name_that_changes_its_meaning_does_not_get_through() {
         guard.check(&url).expect("nothing is wrong with the name");
         let refused = told(guard, &url).await.expect_err("it is private");
         assert!(refused.reason.starts_with("rebind.example.org is "), "{refused}");
-        assert_eq!(refused.again, Again::Later, "a name may mean something else tomorrow");
+        assert_eq!(refused.again, RetryAdvice::Later, "a name may mean something else tomorrow");
         assert_eq!(
             names.asked.load(Ordering::SeqCst),
             1,
@@ -114,7 +114,7 @@ async fn a_redirect_is_not_followed() {
         let undelivered = undelivered.expect_err("it is not taken");
         assert!(undelivered.reason.contains("redirects are not followed"), "{undelivered}");
         assert!(!undelivered.reason.contains("geheim"), "{undelivered}");
-        assert_eq!(undelivered.again, Again::Later);
+        assert_eq!(undelivered.again, RetryAdvice::Later);
     }
     assert_eq!((first.received().len(), inside.received().len()), (5, 0));
     webhook::send(&post(), &inside.url(), &[WebhookSecret::new([7; 32])], &message("dlv-1"), now())
@@ -140,5 +140,5 @@ async fn slack_goes_through_the_same_guard_and_its_address_is_shown_nowhere() {
     assert!(refused.reason.contains("404 Not Found: no_service at …"), "{refused}");
     receiver.answers(429, &[("retry-after", "30")], "rate_limited");
     let refused = slack::send(&post(), &key, &message("dlv-1")).await.expect_err("429");
-    assert_eq!(refused.again, Again::After(std::time::Duration::from_secs(30)));
+    assert_eq!(refused.again, RetryAdvice::After(std::time::Duration::from_secs(30)));
 }

@@ -1,7 +1,7 @@
 //! Mail, in conversation with a server on a socket.
 
 use folkmoot_notify::{
-    Again, Notification, SendFailure, Trust,
+    Notification, RetryAdvice, SendFailure, Trust,
     mail::{self, MailServer, MailTls},
     message::NotificationLink,
 };
@@ -88,23 +88,23 @@ async fn what_the_server_says_decides_whether_it_is_tried_again() {
     );
     smtp.says("RCPT TO:<ops", "450 4.2.0 greylisted, come back");
     let undelivered = sent(&ops, &message("dlv-1")).await.expect_err("not now");
-    assert_eq!(undelivered.again, Again::Later);
+    assert_eq!(undelivered.again, RetryAdvice::Later);
     assert!(
         undelivered.reason.contains("ops@example.org (450)") && undelivered.reason.contains("greylisted"),
         "{undelivered}"
     );
-    assert_eq!(sent(&boss, &message("dlv-1")).await.expect_err("one of them not now").again, Again::Later);
+    assert_eq!(sent(&boss, &message("dlv-1")).await.expect_err("one of them not now").again, RetryAdvice::Later);
     assert_eq!(smtp.taken().len(), 1, "the other one has it");
     smtp.says("RCPT TO:<ops", "550 5.1.1 no such user");
     let undelivered = sent(&ops, &message("dlv-1")).await.expect_err("never");
-    assert_eq!(undelivered.again, Again::Never);
+    assert_eq!(undelivered.again, RetryAdvice::Never);
     assert!(undelivered.reason.contains("no such user"), "{undelivered}");
     sent(&boss, &message("dlv-2")).await.expect("a wrong address keeps it from nobody else");
     smtp.says("MAIL FROM", "421 4.3.2 going down");
-    assert_eq!(sent(&boss, &message("dlv-1")).await.expect_err("not now").again, Again::Later);
+    assert_eq!(sent(&boss, &message("dlv-1")).await.expect_err("not now").again, RetryAdvice::Later);
     let nobody = MailServer { port: 9, ..ops };
     let undelivered = sent(&nobody, &message("dlv-1")).await.expect_err("nobody is there");
-    assert_eq!(undelivered.again, Again::Later, "{undelivered}");
+    assert_eq!(undelivered.again, RetryAdvice::Later, "{undelivered}");
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn a_password_is_said_to_the_server_and_to_nobody_else() {
     assert!(smtp.heard().contains(&"AUTH PLAIN AGZvbGttb290AGdlaGVpbS0wMTIzNDU2Nzg5".to_owned()), "{:?}", smtp.heard());
     smtp.says("AUTH", "535 5.7.8 geheim-0123456789 is wrong");
     let undelivered = sent(&server, &message("dlv-1")).await.expect_err("the password is wrong");
-    assert_eq!(undelivered.again, Again::Later, "it can be mended");
+    assert_eq!(undelivered.again, RetryAdvice::Later, "it can be mended");
     assert!(undelivered.reason.contains("did not accept the user and password"), "{undelivered}");
     assert!(!undelivered.reason.contains("geheim") && !format!("{server:?}").contains("geheim"), "{undelivered}");
     // As it was sent: alone, behind the user's name, and where the reason is cut off in the midst
@@ -140,7 +140,7 @@ async fn without_tls_it_goes_no_further_than_this_machine() {
     for host in ["192.0.2.1", "8.8.8.8"] {
         let server = MailServer { host: host.to_owned(), ..server(&smtp, MailTls::None, &["ops@example.org"]) };
         let undelivered = sent(&server, &message("dlv-1")).await.expect_err(host);
-        assert_eq!(undelivered.again, Again::Never);
+        assert_eq!(undelivered.again, RetryAdvice::Never);
         assert!(undelivered.reason.contains("starttls"), "{undelivered}");
     }
     let local = MailServer { host: "localhost".to_owned(), ..server(&smtp, MailTls::None, &["ops@example.org"]) };
@@ -171,7 +171,7 @@ async fn with_tls_the_certificate_is_checked_and_nothing_is_said_before() {
     let plain = Smtp::start(Secrecy::None).await;
     let server = MailServer { login, ..server(&plain, MailTls::StartTls, &["ops@example.org"]) };
     let undelivered = sent(&server, &message("dlv-1")).await.expect_err("it offers no STARTTLS");
-    assert_eq!(undelivered.again, Again::Later, "{undelivered}");
+    assert_eq!(undelivered.again, RetryAdvice::Later, "{undelivered}");
     assert!(
         !plain.heard().iter().any(|line| line.starts_with("AUTH") || line.starts_with("MAIL")),
         "{:?}",

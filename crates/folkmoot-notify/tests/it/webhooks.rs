@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use folkmoot_notify::{
-    Again, Post, SendFailure, Trust,
+    Post, RetryAdvice, SendFailure, Trust,
     webhook::{self, WebhookSecret},
 };
 use tokio::{
@@ -20,22 +20,22 @@ async fn told(post: &Post, url: &str) -> Result<(), SendFailure> {
 #[tokio::test]
 async fn an_answer_says_whether_to_try_again() {
     let receiver = Receiver::start().await;
-    let after = |seconds| Some(Again::After(Duration::from_secs(seconds)));
+    let after = |seconds| Some(RetryAdvice::After(Duration::from_secs(seconds)));
     for (status, headers, again) in [
         (200, &[][..], None),
         (204, &[], None),
         (299, &[], None),
-        (400, &[], Some(Again::Later)),
-        (401, &[], Some(Again::Later)),
-        (404, &[], Some(Again::Later)),
-        (410, &[], Some(Again::Never)),
+        (400, &[], Some(RetryAdvice::Later)),
+        (401, &[], Some(RetryAdvice::Later)),
+        (404, &[], Some(RetryAdvice::Later)),
+        (410, &[], Some(RetryAdvice::Never)),
         (429, &[("retry-after", "17")], after(17)),
-        (429, &[], Some(Again::Later)),
+        (429, &[], Some(RetryAdvice::Later)),
         (503, &[("retry-after", "120")], after(120)),
         (503, &[("retry-after", "99999999")], after(24 * 60 * 60)),
-        (503, &[("retry-after", "-1")], Some(Again::Later)),
-        (503, &[("retry-after", "soon")], Some(Again::Later)),
-        (500, &[("retry-after", "17")], Some(Again::Later)),
+        (503, &[("retry-after", "-1")], Some(RetryAdvice::Later)),
+        (503, &[("retry-after", "soon")], Some(RetryAdvice::Later)),
+        (500, &[("retry-after", "17")], Some(RetryAdvice::Later)),
     ] {
         receiver.answers(status, headers, "");
         let found = told(&post(), &receiver.url()).await.err().map(|undelivered| undelivered.again);
@@ -108,5 +108,5 @@ async fn a_receiver_that_says_nothing_is_given_up() {
     let post = Post::new(guard(&["127.0.0.0/8"]), Trust::default()).patient_for(Duration::from_millis(200));
     let undelivered = told(&post, &url).await.expect_err("nothing comes");
     assert!(undelivered.reason.contains("did not answer within 200ms"), "{undelivered}");
-    assert_eq!(undelivered.again, Again::Later);
+    assert_eq!(undelivered.again, RetryAdvice::Later);
 }

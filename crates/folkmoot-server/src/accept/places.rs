@@ -222,7 +222,7 @@ impl Open {
     }
 }
 
-/// What a connection takes from others while it is open.
+/// An open connection's slot. Dropping it frees the slot.
 #[derive(Debug)]
 pub(crate) struct ConnectionSlot {
     places: Arc<Places>,

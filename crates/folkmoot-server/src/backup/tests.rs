@@ -22,12 +22,12 @@ fn what_was_left_behind_is_replaced_and_neither_followed_nor_shared() {
     let precious = folder.path().join("precious");
     fs::write(&precious, "precious").unwrap();
     std::os::unix::fs::symlink(&precious, &half).unwrap();
-    drop(Half::begin(&target).unwrap());
+    drop(PartialFile::begin(&target).unwrap());
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
 
     let mut held = File::create(&half).unwrap();
-    let begun = Half::begin(&target).unwrap();
-    assert!(matches!(Half::begin(&target), Err(BackupError::Busy(_))), "one at a time");
+    let begun = PartialFile::begin(&target).unwrap();
+    assert!(matches!(PartialFile::begin(&target), Err(BackupError::Busy(_))), "one at a time");
     io::Write::write_all(&mut held, b"by somebody else").unwrap();
     assert_eq!(fs::read(&half).unwrap(), b"");
     fs::write(&target, "it came meanwhile").unwrap();

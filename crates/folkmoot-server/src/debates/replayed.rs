@@ -5,8 +5,8 @@ use folkmoot_core::{
     Principal, RunId,
     run::{Ending, RunOutcome},
 };
-use folkmoot_engine::{Error, Failure, ReplayReport, Replayed};
-use folkmoot_workflows::debate::Debated;
+use folkmoot_engine::{Error, Failure, ReplayOutcome, ReplayReport};
+use folkmoot_workflows::debate::DebateOutcome;
 
 use super::{debated, held, run};
 use crate::app::App;
@@ -42,17 +42,22 @@ pub(crate) async fn replay(app: &App, principal: &Principal, id: &RunId) -> Resu
 #[derive(Default)]
 struct ReplayComparison {
     same: bool,
-    debated: Option<Debated>,
+    debated: Option<DebateOutcome>,
     failure: Option<Failure>,
     differs: Option<ReplayDiffers>,
     until: Option<String>,
 }
 
-fn came(replayed: Replayed, ending: Option<&Ending>, recorded: Option<Debated>, unused: &[String]) -> ReplayComparison {
+fn came(
+    replayed: ReplayOutcome,
+    ending: Option<&Ending>,
+    recorded: Option<DebateOutcome>,
+    unused: &[String],
+) -> ReplayComparison {
     let completed = ending.is_some_and(|ending| ending.outcome == RunOutcome::Completed);
     match replayed {
-        Replayed::Ended(Ok(output)) => {
-            let debated: Option<Debated> = serde_json::from_str(&output).ok();
+        ReplayOutcome::Ended(Ok(output)) => {
+            let debated: Option<DebateOutcome> = serde_json::from_str(&output).ok();
             let differs = match (completed, debated == recorded, unused) {
                 (true, true, []) => None,
                 (true, true, unused) => Some(not_asked(unused)),
@@ -63,33 +68,33 @@ fn came(replayed: Replayed, ending: Option<&Ending>, recorded: Option<Debated>, 
             ReplayComparison { same: completed && differs.is_none(), debated, differs, ..ReplayComparison::default() }
         }
         // Its gates and questions ended with it.
-        Replayed::Ended(Err(_)) if ending.is_some_and(|ending| ending.outcome == RunOutcome::Cancelled) => {
+        ReplayOutcome::Ended(Err(_)) if ending.is_some_and(|ending| ending.outcome == RunOutcome::Cancelled) => {
             ReplayComparison { until: Some(WAITED.to_owned()), ..ReplayComparison::default() }
         }
-        Replayed::Ended(Err(failure)) => {
+        ReplayOutcome::Ended(Err(failure)) => {
             let as_before = |ending: &Ending| ending.outcome == RunOutcome::Failed && ending.code == failure.code;
             let same = ending.is_some_and(as_before);
             let differs = (!same).then(|| otherwise(&format!("it fails ({failure}), which is not what is recorded")));
             ReplayComparison { same, failure: Some(failure), differs, ..ReplayComparison::default() }
         }
-        Replayed::Differs { code, why, at } => {
+        ReplayOutcome::Differs { code, why, at } => {
             ReplayComparison { differs: Some(ReplayDiffers { code, why, turn: at }), ..ReplayComparison::default() }
         }
-        Replayed::Recorded { until } if completed => {
+        ReplayOutcome::Recorded { until } if completed => {
             let why = "it comes to a call that is not in the record, and the debate did without".to_owned();
             ReplayComparison {
                 differs: Some(ReplayDiffers { code: "not_recorded".to_owned(), why, turn: until }),
                 ..ReplayComparison::default()
             }
         }
-        Replayed::Recorded { until } => {
+        ReplayOutcome::Recorded { until } => {
             ReplayComparison { until: Some(until.unwrap_or_default()), ..ReplayComparison::default() }
         }
-        Replayed::Waits if completed => ReplayComparison {
+        ReplayOutcome::Waits if completed => ReplayComparison {
             differs: Some(otherwise("it waits for something, and the debate did not")),
             ..ReplayComparison::default()
         },
-        Replayed::Waits => ReplayComparison { until: Some(WAITED.to_owned()), ..ReplayComparison::default() },
+        ReplayOutcome::Waits => ReplayComparison { until: Some(WAITED.to_owned()), ..ReplayComparison::default() },
     }
 }
 

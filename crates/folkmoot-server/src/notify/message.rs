@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use folkmoot_api::wire;
-use folkmoot_core::{Deadline, Fact, Gate, Question, Timestamp, gate, question};
-use folkmoot_engine::Letter;
+use folkmoot_core::{Deadline, Fact, Gate, Question, Timestamp, gate, question::QuestionState};
+use folkmoot_engine::CourierMessage;
 use folkmoot_notify::{Notification, message::NotificationLink};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ mod tests;
 const TEXT_CHARS_MAX: usize = 2_000;
 
 /// What a letter says.
-pub(super) fn of(letter: &Letter, public_url: Option<&str>, now: Timestamp) -> Notification {
+pub(super) fn of(letter: &CourierMessage, public_url: Option<&str>, now: Timestamp) -> Notification {
     let event = &letter.event;
     let data = serde_json::to_value(wire::Event::new(event)).unwrap_or(Value::Null);
     let told = match (&letter.gate, &letter.question) {
@@ -124,7 +124,7 @@ fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timesta
         false => format!("{} as {}", question.asked_by, question.agent_id),
     };
     let title = match (kind, &question.state) {
-        (_, question::QuestionState::Closed(closure)) => {
+        (_, QuestionState::Closed(closure)) => {
             format!("The question of {agent} is {} by {}", closure.status, closure.by)
         }
         ("question.asked", _) => format!("{agent} asks ({})", question.question_type),
@@ -132,7 +132,7 @@ fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timesta
         _ => format!("A question of {agent}: {kind}"),
     };
     let mut facts = vec![("Asked by", agent), ("Priority", question.priority.to_string())];
-    let is_open = matches!(question.state, question::QuestionState::Pending);
+    let is_open = matches!(question.state, QuestionState::Pending);
     if let (Some(scope), true) = (question.halts, is_open) {
         facts.push(("Halts", scope.to_string()));
     }

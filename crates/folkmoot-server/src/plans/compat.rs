@@ -9,7 +9,7 @@ use folkmoot_core::{
     plan::{ApprovalType, PlanStatus, code},
 };
 
-use super::{PlanGate, Planned, fault};
+use super::{PlanGate, PlanSnapshot, fault};
 
 /// What is said of a session that nobody came back to.
 pub(crate) const EXPIRED: &str = "Your session has expired. Please start planning again.";
@@ -17,7 +17,7 @@ const CANCELLED: &str = "Planning cancelled. Please try again with a different a
 const NEXT_ACTION: &str = "POST to /api/approve with ApprovalResponse";
 
 /// Where a plan is; else why there is none.
-pub(crate) fn answer(planned: Planned) -> Result<PlanAnswer, Fault> {
+pub(crate) fn answer(planned: PlanSnapshot) -> Result<PlanAnswer, Fault> {
     let message = planned.message();
     let session_id = planned.session().clone();
     let total_iterations = planned.planning.max_iterations;

@@ -16,7 +16,7 @@ use futures_util::{Stream, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{PlanGate, Planned, asked, compat, happened, of_run, planned};
+use super::{PlanGate, PlanSnapshot, asked, compat, happened, of_run, planned};
 use crate::{app::App, auth::Authenticated};
 
 /// How many events are read at once.
@@ -141,7 +141,7 @@ impl PlanFollower {
         Ok(())
     }
 
-    fn end(&mut self, plan: Planned) {
+    fn end(&mut self, plan: PlanSnapshot) {
         self.ended = true;
         let approval_id = plan.asked.as_ref().map(|asked| asked.request.approval_id(&self.session));
         let position = Some(self.position);

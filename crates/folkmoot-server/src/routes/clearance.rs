@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited, Problem};
 use folkmoot_core::{Hold, Name, Principal, clearance::ReleaseReason};
-use folkmoot_engine::{Cleared, Release, Uncleared};
+use folkmoot_engine::{ClearanceGranted, ClearanceRefused, Release};
 
 use crate::{
     app::App,
@@ -53,24 +53,24 @@ pub(crate) async fn wait(
         ended = app.engine.wait_for_clearance(&who.principal, &agent, session, timeout) => ended,
         () = app.closing.cancelled() => {
             let blocked_by = app.engine.blocked_by(agent.as_str(), session.map(|session| session.as_str()));
-            Err(Uncleared::Timeout { blocked_by, answers: Vec::new() })
+            Err(ClearanceRefused::Timeout { blocked_by, answers: Vec::new() })
         }
     };
     Ok(Json(match ended {
-        Ok(Cleared { reason, answers }) => {
+        Ok(ClearanceGranted { reason, answers }) => {
             ClearanceWaited { cleared: true, reason, answers: given(answers), blocked_by: Vec::new() }
         }
-        Err(Uncleared::Denied { answers }) => {
+        Err(ClearanceRefused::Denied { answers }) => {
             let answers = given(answers);
             ClearanceWaited { cleared: false, reason: ReleaseReason::Denied, answers, blocked_by: Vec::new() }
         }
-        Err(Uncleared::Timeout { blocked_by, answers }) => ClearanceWaited {
+        Err(ClearanceRefused::Timeout { blocked_by, answers }) => ClearanceWaited {
             cleared: false,
             reason: ReleaseReason::Timeout,
             answers: given(answers),
             blocked_by: blocked(&blocked_by),
         },
-        Err(Uncleared::Failed(error)) => return Err(error.into()),
+        Err(ClearanceRefused::Failed(error)) => return Err(error.into()),
     }))
 }
 

@@ -119,7 +119,7 @@ pub(crate) struct Subscriber {
     epoch: watch::Receiver<u64>,
 }
 
-/// Why there are no more events.
+/// Why a feed ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FeedEnd {
     /// The server is told to end.

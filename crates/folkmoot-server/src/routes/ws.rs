@@ -11,7 +11,7 @@ use crate::{
     auth::Authenticated,
     error::ApiError,
     extract::Query,
-    socket::{Knock, SocketDialect},
+    socket::{SocketDialect, SocketUpgrade},
 };
 
 /// Follows the feed over a WebSocket
@@ -25,7 +25,7 @@ use crate::{
         (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
 pub(crate) async fn ws(
     State(app): State<App>,
-    knock: Knock,
+    knock: SocketUpgrade,
     headers: HeaderMap,
     Query(from): Query<From>,
 ) -> Result<Response, ApiError> {
@@ -33,7 +33,7 @@ pub(crate) async fn ws(
     Ok(knock.admit(app, position, FeedDialect))
 }
 
-/// What the feed tells, as it tells it.
+/// The feed's own messages on a socket.
 struct FeedDialect;
 
 #[derive(Deserialize)]

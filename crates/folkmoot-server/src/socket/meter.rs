@@ -18,7 +18,7 @@ const EACH_SECOND: NonZeroU32 = NonZeroU32::new(64 << 10).expect("it is not zero
 
 /// A connection on which reading fails when the other side sends too much.
 #[derive(Debug)]
-pub(super) struct Metered<S> {
+pub(super) struct MeteredStream<S> {
     stream: S,
     bytes: DefaultDirectRateLimiter,
 }
@@ -32,7 +32,7 @@ pub(super) fn is_too_much(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<TooMuch>())
 }
 
-impl<S> Metered<S> {
+impl<S> MeteredStream<S> {
     pub(super) fn new(stream: S) -> Self {
         Self { stream, bytes: RateLimiter::direct(Quota::per_second(EACH_SECOND).allow_burst(BURST)) }
     }
@@ -42,7 +42,7 @@ impl<S> Metered<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for MeteredStream<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
@@ -52,7 +52,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for MeteredStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }

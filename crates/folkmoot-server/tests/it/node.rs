@@ -13,7 +13,7 @@ use folkmoot_api::{
 use folkmoot_core::{
     Capability, Principal,
     gate::{Choice, GatePolicy},
-    question,
+    question::QuestionPolicy,
 };
 use folkmoot_engine::{WorkerSettings, Workflows};
 use folkmoot_server::{
@@ -41,7 +41,7 @@ pub struct Node {
 #[derive(Clone, Default)]
 pub struct Setting {
     pub policy: GatePolicy,
-    pub questions: question::QuestionPolicy,
+    pub questions: QuestionPolicy,
     pub limits: Option<ServerLimits>,
     pub database: Option<String>,
     pub workflows: Workflows,

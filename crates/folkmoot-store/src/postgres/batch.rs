@@ -18,7 +18,7 @@ use folkmoot_core::{
     Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, QuotaUsage, Row, Run, RunId, SessionId, Subject,
     TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId, chain,
     clearance::{Others, Target},
-    debate::record::{self, Stored},
+    debate::record::{self, StoredRow},
     erase::ContentStatus,
     journal::{Entry, EntryKey, Write},
     judge,
@@ -48,12 +48,12 @@ const BEGIN: &str = "BEGIN; SET LOCAL synchronous_commit = on; SET LOCAL lock_ti
 const OPEN_OF_A_RUN: usize = 10_000;
 
 /// What a batch came to.
-pub(super) struct Done {
+pub(super) struct BatchResult {
     pub(super) answers: Vec<Result<WriteResult, Error>>,
     pub(super) events: Vec<Arc<Event>>,
 }
 
-/// Why a batch came to nothing.
+/// Why a batch was not committed.
 pub(super) enum BatchFailure {
     /// Nothing was written.
     RolledBack(Error),
@@ -74,7 +74,7 @@ pub(super) async fn run(
     warnings: &Warnings,
     time: &Time,
     commands: &[Command],
-) -> Result<Done, BatchFailure> {
+) -> Result<BatchResult, BatchFailure> {
     let loaded = load(client, sql, commands).await;
     let (mut work, micros) = match loaded {
         Ok(loaded) => loaded,
@@ -99,10 +99,10 @@ pub(super) async fn run(
             return Err(BatchFailure::Unknown);
         }
     }
-    Ok(Done { answers, events: work.events })
+    Ok(BatchResult { answers, events: work.events })
 }
 
-/// What the batch has read, and what it has made of it so far.
+/// The rows that a batch has read, and the changes it has made to them.
 #[derive(Default)]
 struct BatchState {
     head: Option<Head>,
@@ -138,12 +138,12 @@ struct BatchState {
     new_artifacts: BTreeMap<Digest, (Artifact, Timestamp)>,
     /// What is erased at the end: how often by an admin, whether it is barred, and whether it was
     /// sent again since.
-    erased: BTreeMap<Digest, Gone>,
+    erased: BTreeMap<Digest, ErasureMark>,
     new_sessions: Vec<(SessionId, Timestamp)>,
     new_runs: BTreeSet<RunId>,
     new_entries: BTreeSet<(RunId, EntryKey)>,
     /// What debates keep, each row once.
-    new_kept: BTreeMap<(record::DebateTable, RunId, String), Stored>,
+    new_kept: BTreeMap<(record::DebateTable, RunId, String), StoredRow>,
     nodes: BTreeMap<Name, Timestamp>,
     gone_nodes: Vec<Name>,
     new_tokens: Vec<(Token, [u8; 32])>,
@@ -345,7 +345,7 @@ impl BatchState {
                     if let Some(kept) = self.kept.get_mut(&digest) {
                         *kept = ContentStatus { present: false, erasures, barred, ..*kept };
                     }
-                    self.erased.insert(digest, Gone { erasures, barred, sent_again: false });
+                    self.erased.insert(digest, ErasureMark { erasures, barred, sent_again: false });
                 }
                 Row::Run(run) => {
                     if run.seq == 1 {
@@ -596,7 +596,7 @@ impl BatchState {
 }
 
 /// What becomes of content that is erased.
-struct Gone {
+struct ErasureMark {
     erasures: u64,
     barred: bool,
     sent_again: bool,
@@ -638,7 +638,7 @@ fn node_of(state: &RunState) -> Option<&Name> {
 /// Whom commands hold, or ask about, who are not in any row that is read: what holds them too must
 /// be known where another command of the same batch lets go of them.
 #[derive(Default)]
-struct Touched<'a> {
+struct TouchedNames<'a> {
     agents: Vec<&'a str>,
     sessions: Vec<&'a str>,
     /// In the sessions of these runs too.
@@ -647,7 +647,7 @@ struct Touched<'a> {
     parks: bool,
 }
 
-impl<'a> Touched<'a> {
+impl<'a> TouchedNames<'a> {
     fn by(&mut self, command: &'a Command, name: &'a Name) {
         match &command.action {
             Action::Park(parking) if !parking.held.is_empty() => {
@@ -698,7 +698,7 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
     let (mut runs, mut principals, mut tokens) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let (mut owners, mut routes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     let (mut ending, mut entry_runs, mut entry_keys) = (BTreeSet::new(), Vec::new(), Vec::new());
-    let mut touched = Touched::default();
+    let mut touched = TouchedNames::default();
     let mut kept = BTreeSet::new();
     let (mut claiming, mut at_gates) = (BTreeSet::new(), BTreeSet::new());
     let (mut webhooks, mut webhook_names, mut deliveries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
@@ -757,7 +757,7 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
     let asked_by_runs = ending.len().min(1) * OPEN_OF_A_RUN;
     let enough = (questions.len() + halts.len() + 1 + asked_by_runs) as i64;
     let any_held = !questions.is_empty() || !halts.is_empty() || !ending.is_empty() || touched.parks;
-    let Touched { agents: touched_agents, sessions: touched_sessions, runs: touched_runs, .. } = touched;
+    let TouchedNames { agents: touched_agents, sessions: touched_sessions, runs: touched_runs, .. } = touched;
     let (runs, tokens): (Vec<&str>, Vec<&str>) = (runs.into_iter().collect(), tokens.into_iter().collect());
     let principals: Vec<&str> = principals.iter().map(Name::as_str).collect();
 

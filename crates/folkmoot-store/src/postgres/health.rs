@@ -5,7 +5,7 @@ use folkmoot_core::{Head, Timestamp};
 use super::{CLOCK, READ_TIMEOUT, backup, failed, silent, taken};
 use crate::{
     Clock, Error, SystemClock,
-    health::{self, Health, Of},
+    health::{self, DatabaseHealth, Health},
     migrate,
     rows::{self, Columns},
 };
@@ -45,7 +45,7 @@ pub async fn look_at_postgres(url: &str) -> Result<Health, Error> {
             settings.push(Setting { name, value, safe });
         }
         let version = transaction.query_one("SHOW server_version", &[]).await.map_err(failed)?.text(0)?;
-        let of = Of::Postgres { version, settings, ahead_micros };
+        let of = DatabaseHealth::Postgres { version, settings, ahead_micros };
         if !backup::has_tables(&transaction).await? {
             let (head, webhooks) = (Head::START, Vec::new());
             return Ok(Health { schema: 0, newest: migrate::newest(), head, last_event: None, webhooks, now, of });

@@ -12,7 +12,7 @@ use crate::rows::{self, Table, Type};
 /// Names each statement once, with its text.
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident: $sql:expr,)+) => {
-        /// Prepared once a connection.
+        /// The statements that each connection prepares once.
         pub(super) struct PostgresStatements {
             $($(#[$doc])* pub(super) $name: Statement,)+
             /// For each table that is written.

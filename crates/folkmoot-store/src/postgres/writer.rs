@@ -36,7 +36,7 @@ const BATCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a lost database is tried again. What comes in between is told at once.
 const RETRY: Duration = Duration::from_millis(200);
 
-/// One command, and who waits for its outcome.
+/// A command, and where to send its outcome.
 #[derive(Debug)]
 pub(super) struct PostgresJob {
     pub(super) command: Command,
@@ -54,7 +54,7 @@ pub(super) struct PostgresWriter {
     figures: Figures,
 }
 
-/// The connection, while there is one.
+/// The writer's connection, up or down.
 enum WriterConnection {
     Up { client: Client, statements: Box<PostgresStatements>, warnings: Arc<Warnings>, driver: JoinHandle<()> },
     Down { since: Option<Instant>, why: String },

@@ -205,7 +205,7 @@ pub(crate) fn one_turn() -> String {
     format!("{} WHERE id = ?1 ORDER BY created_at, run_id LIMIT 1", select_turns())
 }
 
-/// What some queries look for, and the arguments that say it.
+/// The conditions of a query, and their arguments.
 struct QueryConditions<'a> {
     conditions: Vec<String>,
     arguments: Vec<Value<'a>>,

@@ -4,7 +4,7 @@ use folkmoot_core::{
     Deadline, Digest, Timestamp,
     agent::Share,
     debate::record::{
-        DebateStatus, RecordNote, Stored, StoredLesson, StoredLine, StoredSession, StoredTurn, StoredVersion,
+        DebateStatus, RecordNote, StoredLesson, StoredLine, StoredRow, StoredSession, StoredTurn, StoredVersion,
     },
 };
 
@@ -111,35 +111,35 @@ pub(crate) const LESSONS: Table = Table {
     ],
 };
 
-type ReadStored = fn(&dyn Columns) -> Result<Stored, Error>;
+type ReadStored = fn(&dyn Columns) -> Result<StoredRow, Error>;
 
 /// Every table of what debates keep. The first column of each is the run.
 pub(crate) const KEPT: [(&Table, ReadStored); 5] = [
-    (&DEBATES, |row| Ok(Stored::Session(Box::new(read_session(row, 0)?)))),
-    (&TURNS, |row| Ok(Stored::Turn(Box::new(read_turn(row)?)))),
-    (&VERSIONS, |row| Ok(Stored::Version(Box::new(read_version(row)?)))),
-    (&LINES, |row| Ok(Stored::Line(Box::new(read_line(row)?)))),
-    (&LESSONS, |row| Ok(Stored::Lesson(Box::new(read_lesson(row)?)))),
+    (&DEBATES, |row| Ok(StoredRow::Session(Box::new(read_session(row, 0)?)))),
+    (&TURNS, |row| Ok(StoredRow::Turn(Box::new(read_turn(row)?)))),
+    (&VERSIONS, |row| Ok(StoredRow::Version(Box::new(read_version(row)?)))),
+    (&LINES, |row| Ok(StoredRow::Line(Box::new(read_line(row)?)))),
+    (&LESSONS, |row| Ok(StoredRow::Lesson(Box::new(read_lesson(row)?)))),
 ];
 
 /// Which table a row belongs to.
-pub(crate) fn table_of(stored: &Stored) -> &'static Table {
+pub(crate) fn table_of(stored: &StoredRow) -> &'static Table {
     match stored {
-        Stored::Session(_) => &DEBATES,
-        Stored::Turn(_) => &TURNS,
-        Stored::Version(_) => &VERSIONS,
-        Stored::Line(_) => &LINES,
-        Stored::Lesson(_) => &LESSONS,
+        StoredRow::Session(_) => &DEBATES,
+        StoredRow::Turn(_) => &TURNS,
+        StoredRow::Version(_) => &VERSIONS,
+        StoredRow::Line(_) => &LINES,
+        StoredRow::Lesson(_) => &LESSONS,
     }
 }
 
-pub(crate) fn stored(stored: &Stored) -> Vec<Value<'_>> {
+pub(crate) fn stored(stored: &StoredRow) -> Vec<Value<'_>> {
     match stored {
-        Stored::Session(row) => session(row),
-        Stored::Turn(row) => turn(row),
-        Stored::Version(row) => version(row),
-        Stored::Line(row) => line(row),
-        Stored::Lesson(row) => lesson(row),
+        StoredRow::Session(row) => session(row),
+        StoredRow::Turn(row) => turn(row),
+        StoredRow::Version(row) => version(row),
+        StoredRow::Line(row) => line(row),
+        StoredRow::Lesson(row) => lesson(row),
     }
 }
 

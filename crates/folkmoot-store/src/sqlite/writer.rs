@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
     all,
-    checkpoint::{self, Checkpointer},
+    checkpoint::{self, CheckpointMode, Checkpointer},
     failed,
 };
 use crate::{
@@ -70,7 +70,7 @@ pub(super) const WAKE_EVERYONE: &str = "UPDATE runs SET wakes = wakes + 1 WHERE 
 /// The content under `?1` goes.
 const ERASE: &str = "UPDATE artifacts SET content = NULL, erasures = ?2, barred = ?3 WHERE digest = ?1";
 
-/// What the writer is asked to do.
+/// A request to the writer's thread.
 #[derive(Debug)]
 pub(super) enum SqliteJob {
     Execute(Box<Command>, oneshot::Sender<Result<WriteResult, Error>>),
@@ -207,7 +207,7 @@ impl SqliteWriter {
         }
         for job in scrubs {
             let SqliteJob::Scrub(reply) = job else { continue };
-            let scrubbed = self.move_log(checkpoint::CheckpointMode::Truncate).map_err(failed);
+            let scrubbed = self.move_log(CheckpointMode::Truncate).map_err(failed);
             if let Err(Error::Stopped(reason)) = &scrubbed {
                 return Err(reason.clone());
             }
@@ -586,7 +586,7 @@ impl SqliteWriter {
     fn checkpoint(&mut self) {
         let pages = self.pages.load(Ordering::Relaxed);
         if pages >= self.restart_at {
-            match self.move_log(checkpoint::CheckpointMode::Restart).map_err(failed) {
+            match self.move_log(CheckpointMode::Restart).map_err(failed) {
                 Ok(true) => {
                     self.pages.store(0, Ordering::Relaxed);
                     self.restart_at = checkpoint::PAGES_RESTART;
@@ -604,7 +604,7 @@ impl SqliteWriter {
 
     /// `false` if somebody still reads what is in the log. Then it grows a little further: the
     /// writer does not wait.
-    fn move_log(&self, mode: checkpoint::CheckpointMode) -> rusqlite::Result<bool> {
+    fn move_log(&self, mode: CheckpointMode) -> rusqlite::Result<bool> {
         let _paused = self.checkpointer.as_ref().map(Checkpointer::pause);
         self.connection.busy_timeout(checkpoint::READERS_TIMEOUT)?;
         let busy = self.connection.query_row(mode.statement(), [], |row| row.get::<_, i64>(0));

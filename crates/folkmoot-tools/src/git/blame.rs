@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{GitCommand, GitError, Repository, history::seconds};
 
-/// A line of a file.
+/// A line of a file, and the commit that wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlameLine {
     /// Which one, from 1.

@@ -41,7 +41,7 @@ pub(super) struct Git {
     pub limits: GitLimits,
 }
 
-/// Where a command works. Always said, never looked for.
+/// The repository and folder that a git command works in. Never searched for.
 #[derive(Clone, Debug)]
 pub(super) struct GitLocation {
     pub git_dir: PathBuf,
@@ -50,7 +50,7 @@ pub(super) struct GitLocation {
     pub no_index: bool,
 }
 
-/// A command that is to be executed.
+/// A git command to execute.
 #[derive(Debug)]
 pub(super) struct GitCommand {
     place: GitLocation,
@@ -93,7 +93,7 @@ impl GitCommand {
     }
 }
 
-/// What a command said.
+/// The output of a git command.
 #[derive(Debug)]
 pub(super) struct GitOutput {
     command: String,

@@ -19,7 +19,7 @@ use super::GitError;
 
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Held as long as it, or a command that it was given to, lives.
+/// The lock on a repository, held while it or a command that was given it lives.
 #[derive(Clone, Debug)]
 pub(super) struct RepositoryLock {
     file: Arc<File>,

@@ -3,7 +3,7 @@
 use super::{GitCommand, GitError, Repository};
 
 folkmoot_core::vocabulary! {
-    /// Whose worktree it is; the first part of its branch.
+    /// What kind of run a worktree belongs to; the first part of its branch.
     pub enum WorktreeKind {
         /// A debate's.
         Debate = "debate",

@@ -32,7 +32,7 @@ pub struct Author {
 
 /// The commit that now has the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Committed {
+pub struct SnapshotCommit {
     /// Its id.
     pub commit: String,
     /// Whether it is a new one. Where nothing had changed it is the one before.
@@ -44,7 +44,7 @@ impl Worktree {
     ///
     /// A path that leaves the folder, goes through a link or names git's own files is refused, and
     /// then nothing is written.
-    pub async fn commit(&self, snapshot: Snapshot, author: &Author) -> Result<Committed, GitError> {
+    pub async fn commit(&self, snapshot: Snapshot, author: &Author) -> Result<SnapshotCommit, GitError> {
         check_message(&author.message)?;
         let limits = &self.repository.git.limits;
         let paths: Vec<String> =
@@ -70,7 +70,7 @@ impl Worktree {
 
     /// Commits all that has changed in the folder, except what git is told to ignore and
     /// repositories within.
-    pub async fn commit_all(&self, author: &Author) -> Result<Committed, GitError> {
+    pub async fn commit_all(&self, author: &Author) -> Result<SnapshotCommit, GitError> {
         check_message(&author.message)?;
         let lock = self.enter().await?;
         // Not `git add`, which would execute git inside repositories that an agent may have put
@@ -126,7 +126,7 @@ impl Worktree {
         Ok(())
     }
 
-    async fn record(&self, author: &Author, lock: &RepositoryLock) -> Result<Committed, GitError> {
+    async fn record(&self, author: &Author, lock: &RepositoryLock) -> Result<SnapshotCommit, GitError> {
         let git = &self.repository.git;
         let place = self.place();
         let tree = git.run(GitCommand::new(&place, ["write-tree"]).stdin(lock.silent()?)).await?.line();
@@ -135,7 +135,7 @@ impl Worktree {
         let before =
             git.run(GitCommand::new(&place, ["rev-parse", "--verify", "--end-of-options", &before])).await?.line();
         if tree == before {
-            return Ok(Committed { commit: head, changed: false });
+            return Ok(SnapshotCommit { commit: head, changed: false });
         }
         let call = GitCommand::new(&place, ["commit-tree", "-p", &head, "-m", &author.message, &tree]);
         let call = signed(call, Some(&author.name), author.at);
@@ -143,7 +143,7 @@ impl Worktree {
         // Only if nobody else has moved the branch meanwhile.
         let change = format!("update {} {commit} {head}\n", self.names.branch_ref);
         self.repository.update_refs(&change, lock).await?;
-        Ok(Committed { commit, changed: true })
+        Ok(SnapshotCommit { commit, changed: true })
     }
 }
 

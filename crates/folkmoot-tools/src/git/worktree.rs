@@ -46,7 +46,7 @@ folkmoot_core::vocabulary! {
     }
 }
 
-/// What is there of a run.
+/// The branch and folder of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorktreeInfo {
     /// Whose it is.

@@ -168,7 +168,7 @@ impl From<Failed> for JailError {
     }
 }
 
-/// What a job has taken.
+/// What a job has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CgroupUsage {
     pub peak_bytes: Option<u64>,

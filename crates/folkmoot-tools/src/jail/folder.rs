@@ -20,7 +20,7 @@ use crate::beneath::Folder;
 
 const ENTRIES_MAX: usize = 200_000;
 
-/// How a folder gets into the jail.
+/// How a folder is made visible in the jail.
 #[derive(Debug)]
 pub(super) enum FolderAccess {
     /// It is mounted, and the job runs as its owner.

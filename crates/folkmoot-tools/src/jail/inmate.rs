@@ -33,8 +33,8 @@ pub struct Inmate {
 
 impl Inmate {
     /// Closes its input, and tells how it ended. If it has not ended by itself after a while, it is
-    /// ended, which is told as the limit of time. [`JobReport::stdout`] is what it printed that nobody
-    /// had read yet.
+    /// ended, which is told as the limit of time. [`JobReport::stdout`] is what it printed that
+    /// nobody had read yet.
     ///
     /// # Errors
     /// Where nobody knows how it ended.

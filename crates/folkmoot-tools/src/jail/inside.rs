@@ -66,7 +66,7 @@ fn arguments_of_init() -> Vec<OsString> {
     arguments
 }
 
-/// Says what was being done when something failed.
+/// Adds to an error what was being done.
 trait FaultContext<T> {
     fn doing(self, what: impl Display) -> Result<T, JailFault>;
 }

@@ -16,7 +16,7 @@ use super::{Jail, JailError, JailJob, JailLimits, JobEnd, JobReport, Profile, Re
 mod tests;
 
 folkmoot_core::vocabulary! {
-    /// What a program can be written in.
+    /// A language that programs in the jail can be written in.
     pub enum ProgramLanguage {
         /// Python 3.
         Python = "python",

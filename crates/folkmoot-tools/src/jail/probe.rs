@@ -8,7 +8,7 @@ use super::{JobEnd, Profile, cgroup::Groups, run, wire::Facts};
 
 /// What holds the jobs of a jail.
 #[derive(Debug)]
-pub(crate) struct Walls {
+pub(crate) struct JailWalls {
     #[cfg(target_os = "linux")]
     helper: Option<Helper>,
     driver: Driver,
@@ -22,7 +22,7 @@ pub(crate) struct Walls {
     pub(super) languages: tokio::sync::Mutex<BTreeMap<ProgramLanguage, super::ToolChain>>,
 }
 
-impl Walls {
+impl JailWalls {
     pub(super) fn none(why: String) -> Self {
         Self {
             #[cfg(target_os = "linux")]
@@ -187,7 +187,7 @@ pub(super) fn features(jail: &Jail) -> Vec<Feature> {
     if jail.driver() == Driver::Refuse {
         return Vec::new();
     }
-    let Walls { groups, facts, .. } = jail.walls.as_ref();
+    let JailWalls { groups, facts, .. } = jail.walls.as_ref();
     let feature = |name, ok, detail: &str| Feature { name, ok, detail: detail.to_owned() };
     let counted = groups.counts_memory() && groups.counts_processes() && groups.counts_cpu();
     let mut cgroups = groups.describe();

@@ -26,7 +26,7 @@ use super::{
     folder::{self, FolderAccess},
     judge,
     output::Output,
-    talk::{self, Talk},
+    talk::{self, HelperConversation},
     user,
     wire::{Facts, JailEntry, Spec, WatchedLimits},
 };
@@ -69,12 +69,12 @@ pub(super) async fn start(helper: &Helper, driver: Driver, groups: &Groups, job:
 
 /// A job that runs.
 #[derive(Debug)]
-struct Begun {
+struct RunningJob {
     job: JailJob,
     /// Where what changes in its folder is brought back to.
     brought_back: Option<PathBuf>,
     group: Group,
-    talk: Talk,
+    talk: HelperConversation,
     err: Output<ChildStderr>,
 }
 
@@ -84,7 +84,7 @@ async fn begin(
     groups: &Groups,
     job: JailJob,
     input: Option<OwnedFd>,
-) -> Result<(Begun, ChildStdout, Facts), JailError> {
+) -> Result<(RunningJob, ChildStdout, Facts), JailError> {
     let way = job.folder.as_ref().map(|path| folder::way(path, user::caller())).transpose()?;
     let entries = entries(&job, way.as_ref()).await?;
     let group = Group::make(groups, &job.limits)?;
@@ -95,16 +95,16 @@ async fn begin(
     };
 
     let spec = Spec { piped: input.is_some(), ..spec(driver, &job, way.as_ref(), entries, groups, pid)? };
-    let mut talk = Talk { control, child };
+    let mut talk = HelperConversation { control, child };
     let err = Output::new(stderr, job.limits.output_bytes);
     let facts = timeout(SET_UP_MAX, talk.set_up(&spec, &job, input))
         .await
         .map_err(|_| JailError::Failed("building the jail took too long".to_owned()))??;
     let brought_back = job.folder.clone().filter(|_| spec.copied);
-    Ok((Begun { job, brought_back, group, talk, err }, stdout, facts))
+    Ok((RunningJob { job, brought_back, group, talk, err }, stdout, facts))
 }
 
-impl Begun {
+impl RunningJob {
     /// Holds the limits that only somebody outside can hold, until it has ended or is told to.
     async fn finish(
         self,

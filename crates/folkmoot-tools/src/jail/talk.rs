@@ -20,12 +20,12 @@ pub(super) const END_MAX: Duration = Duration::from_secs(10);
 
 /// The conversation with the helper, and its life.
 #[derive(Debug)]
-pub(super) struct Talk {
+pub(super) struct HelperConversation {
     pub(super) control: UnixStream,
     pub(super) child: Child,
 }
 
-impl Talk {
+impl HelperConversation {
     pub(super) async fn set_up(
         &mut self,
         spec: &Spec,

@@ -81,7 +81,7 @@ pub(super) enum JailEntry {
     Link { path: String, target: String },
 }
 
-/// What the inside says.
+/// A message from inside the jail.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum JailMessage {

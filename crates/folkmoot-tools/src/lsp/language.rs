@@ -6,7 +6,7 @@ use super::LspError;
 use crate::child;
 
 folkmoot_core::vocabulary! {
-    /// What a file can be written in, by the protocol's own names.
+    /// The language of a file, by the protocol's own name.
     pub enum LspLanguage {
         /// Rust.
         Rust = "rust",
@@ -74,7 +74,7 @@ impl LspLanguage {
     }
 }
 
-/// A server that we know how to start.
+/// How to start a known language server.
 #[derive(Clone, Copy, Debug)]
 pub struct LspCommand {
     /// The program and its arguments.

@@ -18,7 +18,7 @@ const WALL_MARGIN: Duration = Duration::from_secs(30);
 /// Much more than a server logs in one conversation.
 const LOG_BYTES_MAX: usize = 16 << 20;
 
-/// A server that runs.
+/// A running language server.
 #[derive(Debug)]
 pub(super) enum LspProcess {
     Inside(Inmate),

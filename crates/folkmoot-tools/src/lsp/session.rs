@@ -101,7 +101,7 @@ enum Encoding {
     Utf32,
 }
 
-/// A diagnostic on the wire.
+/// A diagnostic as the server sent it.
 #[derive(Debug, Deserialize)]
 struct RawDiagnostic {
     range: Range,
@@ -122,7 +122,7 @@ struct Position {
     character: u32,
 }
 
-/// A message is a string, or since 3.18 a string that says what it is.
+/// The text of a diagnostic: a string, or since 3.18 a marked string.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum DiagnosticText {

@@ -15,7 +15,7 @@ use super::McpErrorKind;
 /// How many messages it may send between two answers, however small.
 const MESSAGES_MAX: usize = 10_000;
 
-/// Counts what is read, and closes when it is too much.
+/// Counts what is read, and ends when it is too much.
 #[derive(Debug)]
 pub(super) struct BoundedReader<R> {
     inner: R,

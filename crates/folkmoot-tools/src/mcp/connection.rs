@@ -25,7 +25,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::{McpError, McpErrorKind, McpLimits, McpServerConfig, Reach, bounded::Meter, http, stdio};
 use crate::{child::Child, foreign};
 
-/// A connection that stood when it was made.
+/// An established connection.
 #[derive(Debug)]
 pub(super) struct McpConnection {
     service: RunningService<RoleClient, McpClientHandler>,
@@ -71,7 +71,7 @@ pub(super) async fn open(server: &McpServerConfig) -> Result<McpConnection, McpE
     Err(error(refused.unwrap_or((McpErrorKind::Malformed, "it refuses every way to begin".to_owned()))))
 }
 
-/// Why an attempt gave no connection.
+/// Why no connection was established.
 enum ConnectError {
     /// It answered that it does not begin like this.
     Refused(String),
@@ -250,7 +250,7 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// What we are to a server: somebody with no roots, no model to lend and nobody to ask.
+/// Our side of a connection, which offers no roots, no sampling and no elicitation.
 #[derive(Clone, Debug)]
 struct McpClientHandler {
     has_changed: Arc<AtomicBool>,

@@ -112,7 +112,7 @@ impl SseRetryPolicy for ThreeTimes {
     }
 }
 
-/// The library's own client reads bodies without a bound; this one does not.
+/// An HTTP client that bounds bodies. The library's own client does not.
 #[derive(Clone, Debug)]
 pub(super) struct BoundedHttpClient {
     client: reqwest::Client,

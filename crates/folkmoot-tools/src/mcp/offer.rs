@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::McpServerConfig;
 use crate::{foreign, tool::schema};
 
-/// A tool that was admitted.
+/// A tool of a server that was admitted.
 #[derive(Clone, Debug)]
 pub(super) struct McpOffer {
     /// What it is called here.

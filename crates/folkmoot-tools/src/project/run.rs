@@ -23,7 +23,7 @@ pub struct CommandResult {
     pub wall: Duration,
 }
 
-/// What came of all commands for a purpose.
+/// The results of all commands for one purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProjectCheck {
     /// The project has no command for it. It has not passed.

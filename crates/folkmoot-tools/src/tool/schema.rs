@@ -16,13 +16,13 @@ const FAULTS_MAX: usize = 5;
 
 /// A schema that is ready to be checked against.
 #[derive(Debug)]
-pub struct Compiled {
+pub struct CompiledSchema {
     fits: Validator,
     bounds: Bounds,
 }
 
 /// Compiles a schema, or says what is wrong with it.
-pub fn compile(schema: &Value) -> Result<Compiled, String> {
+pub fn compile(schema: &Value) -> Result<CompiledSchema, String> {
     if !schema.is_object() {
         return Err("it is no object".to_owned());
     }
@@ -39,12 +39,12 @@ pub fn compile(schema: &Value) -> Result<Compiled, String> {
         .offline()
         .with_pattern_options(patterns)
         .build(schema)
-        .map(|fits| Compiled { fits, bounds })
+        .map(|fits| CompiledSchema { fits, bounds })
         .map_err(|error| crate::foreign::line(&error.to_string(), 500))
 }
 
 /// Checks a value, and says what does not fit and where.
-pub fn check(schema: &Compiled, value: &Value) -> Result<(), String> {
+pub fn check(schema: &CompiledSchema, value: &Value) -> Result<(), String> {
     schema.bounds.check(value)?;
     let faults: Vec<String> = schema
         .fits

@@ -37,7 +37,7 @@ impl Default for TurnLimits {
     }
 }
 
-/// What a turn was, for the journal.
+/// What happened in a turn, for the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolTurn {
@@ -198,7 +198,7 @@ async fn without_tools(
     Ok(ToolTurn { answers, tool_calls: Vec::new(), outcome })
 }
 
-/// What a model said, by the protocol.
+/// A model's reply, parsed by the protocol.
 #[derive(Debug, PartialEq)]
 enum ModelReply {
     Answer(Value),

@@ -13,8 +13,8 @@ use std::{
 
 use folkmoot_core::Timestamp;
 use folkmoot_tools::git::{
-    Author, BlameLine, Change, ChangedFile, Committed, GitError, GitLimits, Removal, Repository, Revision, Snapshot,
-    WorktreeInfo, WorktreeKind,
+    Author, BlameLine, Change, ChangedFile, GitError, GitLimits, Removal, Repository, Revision, Snapshot,
+    SnapshotCommit, WorktreeInfo, WorktreeKind,
 };
 use tempfile::TempDir;
 
@@ -140,9 +140,9 @@ async fn a_snapshot_that_changes_nothing_says_so() {
     let worktree = user.repository().await.worktree(WorktreeKind::Task, "TASK-001", None).await.unwrap();
     let first = worktree.commit(files([("a.txt", "new\n")]), &author("One")).await.unwrap();
     let again = worktree.commit(files([("a.txt", "new\n")]), &author("Two")).await.unwrap();
-    assert_eq!(again, Committed { commit: first.commit.clone(), changed: false });
+    assert_eq!(again, SnapshotCommit { commit: first.commit.clone(), changed: false });
     let nothing = worktree.commit(Snapshot::default(), &author("Three")).await.unwrap();
-    assert_eq!(nothing, Committed { commit: first.commit, changed: false });
+    assert_eq!(nothing, SnapshotCommit { commit: first.commit, changed: false });
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn all_that_an_agent_did_in_the_folder_can_be_committed() {
     assert_eq!(user.git(&["cat-file", "-p", "task/t:link"]), "/etc/passwd");
     assert_eq!(
         worktree.commit_all(&author("Again")).await.unwrap(),
-        Committed { commit: committed.commit, changed: false }
+        SnapshotCommit { commit: committed.commit, changed: false }
     );
 
     // A file that is written again stays executable.
@@ -339,7 +339,7 @@ async fn limits_are_errors_of_their_own() {
     let tight = GitLimits { snapshot_bytes: 10, snapshot_files: 2, output_bytes: 3000, ..GitLimits::default() };
     let repository = Repository::open_with(&user.top(), tight).await.unwrap();
     let worktree = repository.worktree(WorktreeKind::Debate, "tight", None).await.unwrap();
-    let too_large = |result: Result<Committed, GitError>| {
+    let too_large = |result: Result<SnapshotCommit, GitError>| {
         let error = result.unwrap_err();
         assert!(matches!(error, GitError::TooLarge(_)), "{error}");
     };

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use folkmoot_tools::retrieval::{Index, Indexed, RetrievalError, RetrievalLimits, SkipReason, Skipped};
+use folkmoot_tools::retrieval::{Index, IndexReport, RetrievalError, RetrievalLimits, SkipReason, SkippedFile};
 
 fn write(folder: &Path, path: &str, text: impl AsRef<[u8]>) {
     let path = folder.join(path);
@@ -28,7 +28,7 @@ fn what_is_written_is_found_with_its_lines() {
     write(folder.path(), "README.md", "# How durations are written\n\nÜber alles.\n");
     let mut index = Index::in_memory().unwrap();
     let indexed = index.update(folder.path(), &RetrievalLimits::default()).unwrap();
-    assert_eq!(indexed, Indexed { files: 2, unchanged: 0, skipped: vec![] });
+    assert_eq!(indexed, IndexReport { files: 2, unchanged: 0, skipped: vec![] });
 
     assert_eq!(paths(&index, "parse_duration"), ["src/time.rs:31-50", "README.md:1-3"]);
     assert_eq!(paths(&index, "how are durations written?"), ["README.md:1-3"]);
@@ -110,7 +110,7 @@ fn secrets_links_and_rubbish_are_left_out_and_listed() {
     let mut index = Index::in_memory().unwrap();
     let indexed = index.update(top, &RetrievalLimits { file_bytes: 100, ..RetrievalLimits::default() }).unwrap();
     assert_eq!(paths(&index, "treasure"), ["good.txt:1-1"]);
-    let skipped = |path: &str, reason| Skipped { path: path.into(), reason };
+    let skipped = |path: &str, reason| SkippedFile { path: path.into(), reason };
     assert_eq!(
         indexed.skipped,
         [

@@ -32,7 +32,7 @@ pub struct Branch {
     pub session: String,
 }
 
-/// Where tools are called.
+/// The debate, role and branch that tools are called for.
 #[derive(Clone, Debug)]
 pub struct ToolContext {
     /// The debate.
@@ -45,7 +45,7 @@ pub struct ToolContext {
 
 /// A command of the project's own, and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ran {
+pub struct ProjectCommandRun {
     /// What was run.
     pub command: String,
     /// Whether it is content.
@@ -92,7 +92,7 @@ pub trait Effects: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'_, Result<String, String>>;
 
     /// Runs what the project has for a hook, in the debate's worktree.
-    fn hook(&self, branch: Branch, hook: Hook) -> BoxFuture<'_, Result<Vec<Ran>, String>>;
+    fn hook(&self, branch: Branch, hook: Hook) -> BoxFuture<'_, Result<Vec<ProjectCommandRun>, String>>;
 
     /// Removes the worktree; the branch stays, with what was committed. Where nothing is left
     /// nothing is done.
@@ -183,7 +183,7 @@ impl Effects for RealEffects {
         })
     }
 
-    fn hook(&self, branch: Branch, hook: Hook) -> BoxFuture<'_, Result<Vec<Ran>, String>> {
+    fn hook(&self, branch: Branch, hook: Hook) -> BoxFuture<'_, Result<Vec<ProjectCommandRun>, String>> {
         Box::pin(async move {
             let worktree = worktree(&branch).await?;
             let project = project::detect(worktree.folder()).map_err(|error| error.to_string())?;
@@ -193,10 +193,13 @@ impl Effects for RealEffects {
                 let check = project::check(jail, worktree.folder(), &project, *purpose, &limits).await;
                 match check.map_err(|error| error.to_string())? {
                     ProjectCheck::NoCommand => {}
-                    ProjectCheck::Unavailable(why) => {
-                        all.push(Ran { command: purpose.to_string(), passed: false, output: why, executed: false })
-                    }
-                    ProjectCheck::Ran(results) => all.extend(results.into_iter().map(|result| Ran {
+                    ProjectCheck::Unavailable(why) => all.push(ProjectCommandRun {
+                        command: purpose.to_string(),
+                        passed: false,
+                        output: why,
+                        executed: false,
+                    }),
+                    ProjectCheck::Ran(results) => all.extend(results.into_iter().map(|result| ProjectCommandRun {
                         command: result.command.argv.join(" "),
                         passed: result.passed,
                         output: result.output,

@@ -21,8 +21,8 @@ use folkmoot_tools::{
 use serde_json::{Value, json};
 
 use super::{
-    Ran, forms,
-    room::{At, Room, Spoken, TurnRequest},
+    ProjectCommandRun, forms,
+    room::{At, Room, TurnRequest, TurnResult},
     state::{Candidate, DebateState, last_line},
     tell,
 };
@@ -91,7 +91,7 @@ pub(super) fn shown(reflections: &[Reflection], most: u32) -> Vec<(NoteKind, Str
     newest.iter().map(|reflection| (NoteKind::Reflection, text(reflection))).collect()
 }
 
-/// An attempt that failed.
+/// An answer that failed its tests.
 #[derive(Clone, Copy)]
 pub(super) struct FailedCandidate<'a> {
     /// Whose.
@@ -170,7 +170,7 @@ impl Room {
         key: &str,
         attempt: FailedCandidate<'_>,
         earlier: &[Reflection],
-    ) -> Result<(Spoken, Option<Reflection>), Failure> {
+    ) -> Result<(TurnResult, Option<Reflection>), Failure> {
         let FailedCandidate { agent, failed, results, .. } = attempt;
         let notes = std::iter::once((NoteKind::Own, failed.text.clone()))
             .chain(results.told().into_iter().map(|line| (NoteKind::Result, line)))
@@ -211,7 +211,7 @@ impl Room {
     pub fn episode(
         &self,
         ctx: &Ctx,
-        spoken: &Spoken,
+        spoken: &TurnResult,
         attempt: FailedCandidate<'_>,
         reflection: &Reflection,
         timestamp: Timestamp,
@@ -347,12 +347,13 @@ impl Room {
             let (effects, branch) = (Arc::clone(&effects), branch.clone());
             async move { Ok(effects.hook(branch, hook).await) }
         };
-        let ran: Result<Vec<Ran>, String> = ctx.step(at.key("hook"), work).await?;
+        let ran: Result<Vec<ProjectCommandRun>, String> = ctx.step(at.key("hook"), work).await?;
         match ran {
             Ok(ran) => {
                 // What could not be executed is no evidence for or against anything.
-                let (ran, missing): (Vec<Ran>, Vec<Ran>) = ran.into_iter().partition(|ran| ran.executed);
-                for (number, Ran { command, output, .. }) in missing.iter().enumerate() {
+                let (ran, missing): (Vec<ProjectCommandRun>, Vec<ProjectCommandRun>) =
+                    ran.into_iter().partition(|ran| ran.executed);
+                for (number, ProjectCommandRun { command, output, .. }) in missing.iter().enumerate() {
                     let message = format!("{hook}: {command} could not be executed: {output}");
                     let told = DebateEvent::Error { phase: Some(at.phase), message };
                     tell(ctx, &at.key(&format!("hook/missing/{}", number + 1)), told).await?;
@@ -365,7 +366,7 @@ impl Room {
                     DebateEvent::Hook { hook: hook.word().to_owned(), passed: count(true), of: count(false), failed };
                 state.hooked = ran
                     .iter()
-                    .map(|Ran { command, passed, output, .. }| {
+                    .map(|ProjectCommandRun { command, passed, output, .. }| {
                         format!("{hook}: `{command}` {}\n{output}", if *passed { "passed" } else { "failed" })
                     })
                     .collect();

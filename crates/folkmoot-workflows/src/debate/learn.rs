@@ -3,7 +3,7 @@
 use folkmoot_core::debate::{
     DebateEvent,
     lesson::{self, LESSONS_TOLD, Lesson, LessonOrigin, LessonSearch},
-    record::{DebateRecord, Learned, Remembered, uuid},
+    record::{DebateRecord, LessonRecord, RememberedLesson, uuid},
 };
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_llm::rehearsal;
@@ -100,7 +100,7 @@ impl Room {
         };
         let new = lesson::new_ones(&state.lessons, lesson::extract(state.memory.episodes(), origin));
         let learned = |lesson: Lesson| {
-            DebateRecord::Lesson(Learned {
+            DebateRecord::Lesson(LessonRecord {
                 id: uuid(&[ctx.run_id().as_str(), &lesson.id]),
                 domain: lesson.domain,
                 language: lesson.language,
@@ -114,8 +114,8 @@ impl Room {
     }
 }
 
-fn remembered(known: Remembered) -> Lesson {
-    let Remembered { debate, at, learned } = known;
+fn remembered(known: RememberedLesson) -> Lesson {
+    let RememberedLesson { debate, at, learned } = known;
     Lesson {
         id: learned.id,
         domain: learned.domain,

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use super::{
     PhaseReport,
-    room::{At, Room, Spoken, TurnRequest},
+    room::{At, Room, TurnRequest, TurnResult},
     state::{Candidate, DebateState},
     tell,
 };
@@ -62,7 +62,7 @@ impl Room {
 
     /// Hears what came of some turns. Whoever gave no answer at all, with whatever voice, is left
     /// out from here on.
-    async fn hear(&self, ctx: &Ctx, at: At, spoken: &[Spoken], state: &mut DebateState) -> Result<(), Failure> {
+    async fn hear(&self, ctx: &Ctx, at: At, spoken: &[TurnResult], state: &mut DebateState) -> Result<(), Failure> {
         for one in spoken {
             state.hear(one);
             let is_there = state.network.agents().iter().any(|agent| agent.id == one.agent);
@@ -84,8 +84,8 @@ impl Room {
         who: impl Fn(&DebateState) -> Option<Name>,
         asking: impl Fn(&'a Agent, &DebateState) -> TurnRequest<'a>,
         state: &mut DebateState,
-    ) -> Result<Option<Spoken>, Failure> {
-        let mut last: Option<Spoken> = None;
+    ) -> Result<Option<TurnResult>, Failure> {
+        let mut last: Option<TurnResult> = None;
         let mut asked = BTreeSet::new();
         loop {
             // Each turn of the loop asks another member of the team, so there are no more turns
@@ -144,7 +144,7 @@ impl Room {
 }
 
 /// An answer as a candidate.
-fn candidate(spoken: &Spoken) -> Option<Candidate> {
+fn candidate(spoken: &TurnResult) -> Option<Candidate> {
     let value = spoken.answered()?;
     Some(Candidate {
         author: spoken.agent.clone(),

@@ -39,7 +39,7 @@ const PROMPT_BYTES_MAX: usize = 256 * 1024;
 
 /// A voice, and the name that it is recorded under.
 #[derive(Clone, Debug)]
-pub(super) struct Named {
+pub(super) struct NamedVoice {
     pub provider: String,
     pub voice: Voice,
 }
@@ -50,9 +50,9 @@ pub(super) struct Room {
     pub debating: DebateConfig,
     pub domain: Domain,
     /// By agent.
-    pub voices: BTreeMap<Name, Named>,
+    pub voices: BTreeMap<Name, NamedVoice>,
     /// Who speaks for the agents that have nobody of their own; nobody where all have.
-    pub usual: Option<Named>,
+    pub usual: Option<NamedVoice>,
     pub spending: RunBudget,
     pub prompts: Arc<Prompts>,
     pub effects: Arc<dyn Effects>,
@@ -80,7 +80,7 @@ impl At {
     }
 }
 
-/// What an agent is asked for.
+/// What an agent is asked to do in a turn.
 pub(super) struct TurnRequest<'a> {
     pub at: At,
     /// Names the turn in its branch of the run.
@@ -102,7 +102,7 @@ pub(super) struct TurnRequest<'a> {
 
 /// What came of it.
 #[derive(Clone, Debug)]
-pub(super) struct Spoken {
+pub(super) struct TurnResult {
     /// The turn's id.
     pub turn: String,
     pub agent: Name,
@@ -121,7 +121,7 @@ pub(super) struct Spoken {
     pub model: String,
 }
 
-impl Spoken {
+impl TurnResult {
     /// The answer, if it is one.
     pub fn answered(&self) -> Option<&Value> {
         (self.state == TurnState::Answered).then_some(&self.value)
@@ -130,7 +130,7 @@ impl Spoken {
 
 impl Room {
     /// One turn, with all its calls as steps, recorded as what it was.
-    pub async fn speak(&self, ctx: &Ctx, asking: TurnRequest<'_>) -> Result<Spoken, Failure> {
+    pub async fn speak(&self, ctx: &Ctx, asking: TurnRequest<'_>) -> Result<TurnResult, Failure> {
         let own = self.voices.get(&asking.agent.id).or(self.usual.as_ref());
         let own = own.ok_or_else(|| Failure::new("invalid_journal", "no voice was chosen"))?;
         // Only whom the configuration names for this agent, its provider's fall-backs included:
@@ -145,7 +145,7 @@ impl Room {
         &self,
         ctx: &Ctx,
         asking: &TurnRequest<'_>,
-        named: &Named,
+        named: &NamedVoice,
         key: &str,
     ) -> Result<FinishedTurn, Failure> {
         let max_tokens = self.debating.max_tokens.unwrap_or(named.voice.max_tokens);
@@ -210,7 +210,7 @@ impl Room {
         })
     }
 
-    fn read(&self, ctx: &Ctx, asking: &TurnRequest<'_>, held: &FinishedTurn) -> Spoken {
+    fn read(&self, ctx: &Ctx, asking: &TurnRequest<'_>, held: &FinishedTurn) -> TurnResult {
         let last = |turn: &ToolTurn| turn.answers.last().map_or_else(String::new, |answer| answer.text.clone());
         let (state, why, value, content) = match &held.turn {
             Err(failure) => (TurnState::Failed, failure.to_string(), Value::Null, String::new()),
@@ -232,7 +232,7 @@ impl Room {
             TurnState::Answered => content,
             _ => folkmoot_core::text::shortened(&content, UNPARSED_BYTES),
         };
-        Spoken {
+        TurnResult {
             turn: record::uuid(&[ctx.run_id().as_str(), &ctx.key_in_run(&asking.key)]),
             agent: asking.agent.id.clone(),
             state,
@@ -265,7 +265,7 @@ impl Room {
         ctx: &Ctx,
         asking: TurnRequest<'_>,
         held: FinishedTurn,
-        spoken: &Spoken,
+        spoken: &TurnResult,
     ) -> Result<(), Failure> {
         let none = ToolTurn { answers: Vec::new(), tool_calls: Vec::new(), outcome: TurnOutcome::OutOfCalls };
         let turn = held.turn.as_ref().unwrap_or(&none);
@@ -334,7 +334,7 @@ fn strings<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
     }
 }
 
-/// A turn as it went, before it is read.
+/// A turn that has ended, before its answer is read.
 struct FinishedTurn {
     turn: Result<ToolTurn, folkmoot_llm::ModelFailure>,
     provider: String,

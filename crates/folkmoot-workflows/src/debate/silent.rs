@@ -15,7 +15,7 @@ use folkmoot_tools::{
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use serde_json::Value;
 
-use super::{Branch, Effects, Ran, ToolContext};
+use super::{Branch, Effects, ProjectCommandRun, ToolContext};
 use crate::{Voice, Voices};
 
 const WHY: &str = "nothing is done in a replay";
@@ -85,7 +85,7 @@ impl Effects for ReplayEffects {
         ready(Err(WHY.to_owned())).boxed()
     }
 
-    fn hook(&self, _: Branch, _: Hook) -> BoxFuture<'_, Result<Vec<Ran>, String>> {
+    fn hook(&self, _: Branch, _: Hook) -> BoxFuture<'_, Result<Vec<ProjectCommandRun>, String>> {
         ready(Err(WHY.to_owned())).boxed()
     }
 

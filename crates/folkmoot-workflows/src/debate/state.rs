@@ -8,12 +8,12 @@ use folkmoot_core::{
     agent::Share,
     debate::{
         NoteKind, TurnPart, TurnState, Turns, cognition::PhaseExpectations, consensus::same_answer, findings::Finding,
-        lesson::Lesson, memory::EpisodicMemory, planning, topology::Network,
+        lesson::Lesson, memory::EpisodicMemory, planning::PlanningChoice, topology::Network,
     },
 };
 use folkmoot_tools::testing::{CrossTests, TestCase};
 
-use super::room::Spoken;
+use super::room::TurnResult;
 
 /// So many tests of one author are kept.
 const TESTS_KEPT: usize = 40;
@@ -43,18 +43,18 @@ pub(super) struct Point {
 
 /// How somebody scored an answer.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub(super) struct Scored {
+pub(super) struct AnswerScore {
     pub reviewer: Name,
     pub author: Name,
     pub score: Share,
     pub reason: String,
 }
 
-/// All of it.
+/// All that a debate has come to so far.
 #[derive(Debug)]
 pub(super) struct DebateState {
     pub network: Network,
-    pub style: planning::Chosen,
+    pub style: PlanningChoice,
     pub planner: PhaseExpectations,
     pub candidates: BTreeMap<Name, Candidate>,
     /// What everybody is told: what people said, what was clarified, the plan.
@@ -63,7 +63,7 @@ pub(super) struct DebateState {
     pub ambiguities: Vec<String>,
     pub lessons: Vec<Lesson>,
     pub points: Vec<Point>,
-    pub scores: Vec<Scored>,
+    pub scores: Vec<AnswerScore>,
     /// Every test that was ever written here, by its author; of attacks, those that held.
     pub tests: BTreeMap<Name, Vec<TestCase>>,
     /// All of them on everybody's code.
@@ -78,14 +78,14 @@ pub(super) struct DebateState {
     pub committed: BTreeSet<String>,
     pub turns: Turns,
     /// Turns of the phase that is under way, for what is expected of it.
-    pub in_phase: Vec<Spoken>,
+    pub in_phase: Vec<TurnResult>,
     /// When the debate began.
     pub began: Timestamp,
 }
 
 impl DebateState {
     /// Counts a turn, and keeps what counts of it.
-    pub fn hear(&mut self, spoken: &Spoken) {
+    pub fn hear(&mut self, spoken: &TurnResult) {
         let counter = match spoken.state {
             TurnState::Answered => &mut self.turns.answered,
             TurnState::Unparsed => &mut self.turns.unparsed,
@@ -263,7 +263,7 @@ impl DebateState {
     }
 }
 
-/// What came of others' tests.
+/// How many of the others' tests an answer passes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TestTally {
     pub passed: u32,

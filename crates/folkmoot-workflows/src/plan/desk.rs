@@ -42,7 +42,7 @@ pub(super) struct Desk {
     pub expires_after: Timeout,
 }
 
-/// One thing to ask.
+/// One call of a model for a plan.
 #[derive(Clone)]
 struct PlanCall<'a> {
     key: String,

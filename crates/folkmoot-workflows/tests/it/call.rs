@@ -72,7 +72,7 @@ impl Model for Vendor {
 struct People(Arc<Mutex<BTreeSet<String>>>);
 
 impl People {
-    fn say(&self, gate: &Gate, choice: Choice) -> Option<sim::Say> {
+    fn say(&self, gate: &Gate, choice: Choice) -> Option<sim::SimulatedDecision> {
         self.0.lock().unwrap().insert(gate.id.to_string());
         Some(choice.into())
     }

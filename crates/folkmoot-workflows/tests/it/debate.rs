@@ -23,7 +23,7 @@ use folkmoot_engine::{
     sim::{self, Crash, Scenario, SimulationReport},
 };
 use folkmoot_llm::{Model, Rehearsal};
-use folkmoot_workflows::debate::{DebateConfig, Debated, Debater, Gates, Preset};
+use folkmoot_workflows::debate::{DebateConfig, DebateOutcome, Debater, Gates, Preset};
 
 use self::recorded::Recorded;
 use crate::voices::One;
@@ -47,7 +47,7 @@ fn scenario(debating: &DebateConfig) -> Scenario {
     Scenario::new(workflows(Arc::new(Rehearsal)), WORKFLOW, debating).decide(|_| Some(Choice::Approve.into()))
 }
 
-fn debated(report: &SimulationReport) -> Debated {
+fn debated(report: &SimulationReport) -> DebateOutcome {
     serde_json::from_value(report.outcome.clone().unwrap()).unwrap()
 }
 

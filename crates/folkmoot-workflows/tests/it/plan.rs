@@ -13,7 +13,7 @@ use folkmoot_core::{
 };
 use folkmoot_engine::{
     Workflows,
-    sim::{self, Crash, Say, Scenario, SimulationReport},
+    sim::{self, Crash, Scenario, SimulatedDecision, SimulationReport},
 };
 use folkmoot_llm::{FailureKind, Finish, Hear, Model, ModelAnswer, ModelRequest, Rehearsal, TokenUsage};
 use folkmoot_workflows::plan::{Plan, Planner, Planning, html, markdown};
@@ -46,7 +46,7 @@ fn planning(max_iterations: u32, checkpoint_interval: u32) -> Planning {
 }
 
 /// What people say to each gate, in turn; nothing once they have said all.
-fn people(says: &[Say]) -> impl Fn(&Gate) -> Option<Say> + Send + Sync + 'static {
+fn people(says: &[SimulatedDecision]) -> impl Fn(&Gate) -> Option<SimulatedDecision> + Send + Sync + 'static {
     let heard: Mutex<Vec<String>> = Mutex::default();
     let says = says.to_vec();
     move |gate| {
@@ -60,15 +60,15 @@ fn people(says: &[Say]) -> impl Fn(&Gate) -> Option<Say> + Send + Sync + 'static
     }
 }
 
-fn say(choice: Choice, feedback: &str) -> Say {
-    Say { feedback: Some(feedback.to_owned()), ..Say::from(choice) }
+fn say(choice: Choice, feedback: &str) -> SimulatedDecision {
+    SimulatedDecision { feedback: Some(feedback.to_owned()), ..SimulatedDecision::from(choice) }
 }
 
-fn approve() -> Say {
+fn approve() -> SimulatedDecision {
     Choice::Approve.into()
 }
 
-fn scenario(planning: Planning, says: &[Say]) -> Scenario {
+fn scenario(planning: Planning, says: &[SimulatedDecision]) -> Scenario {
     Scenario::new(workflows(Arc::new(Rehearsal), true), WORKFLOW, planning).decide(people(says))
 }
 
@@ -138,7 +138,8 @@ fn a_proposal_that_is_sent_back_comes_back_changed() {
 
 #[test]
 fn a_text_that_people_wrote_is_the_next_proposal_and_is_asked_about_too() {
-    let edited = Say { edited: Some("Only look at costs.".to_owned()), ..Say::from(Choice::Adjust) };
+    let edited =
+        SimulatedDecision { edited: Some("Only look at costs.".to_owned()), ..SimulatedDecision::from(Choice::Adjust) };
     let plan = plan(&sim::simulate(&scenario(planning(2, 2), &[edited, approve(), approve()]), Crash::Never));
     assert_eq!(plan.proposal, "Only look at costs.");
 }

@@ -6,7 +6,7 @@ use std::{borrow::Borrow, str::FromStr};
 use anyhow::{Result, bail};
 use folkmoot_api::{
     Client, client,
-    core::{GateId, GateStatus, HaltId, QuestionId, RunId, question, run},
+    core::{GateId, GateStatus, HaltId, QuestionId, RunId, question::QuestionStatus, run::RunStatus},
     wire::{BlockedBy, Gate, GateListParams, Question, QuestionListParams, Run, RunListParams},
 };
 
@@ -17,7 +17,7 @@ const SHORT: usize = 8;
 pub(crate) const PAGE: u32 = 500;
 
 /// Something that waits, and has an id of the form `{noun}-…-{sixteen hexadecimal digits}`.
-pub(crate) trait Find: Sized {
+pub(crate) trait FindById: Sized {
     type Id: FromStr + Clone + Borrow<str>;
     const NOUN: &'static str;
     /// What one is, and what several are, that can still be ended.
@@ -59,28 +59,28 @@ pub(crate) fn short_run(id: &RunId) -> &str {
 
 /// A run, a gate or a question.
 #[derive(Debug)]
-pub(crate) enum Thing {
+pub(crate) enum FoundItem {
     Run(RunId),
     Gate(GateId),
     Question(QuestionId),
 }
 
 /// Whichever of the three is meant. Without an id, the run that is under way.
-pub(crate) async fn thing(client: &Client, id: Option<&str>) -> Result<Thing> {
-    let Some(id) = id else { return Ok(Thing::Run(pending::<Run>(client, None).await?)) };
+pub(crate) async fn thing(client: &Client, id: Option<&str>) -> Result<FoundItem> {
+    let Some(id) = id else { return Ok(FoundItem::Run(pending::<Run>(client, None).await?)) };
     if let Some(gate) = whole::<Gate>(id) {
-        return Ok(Thing::Gate(gate));
+        return Ok(FoundItem::Gate(gate));
     }
     if let Some(question) = whole::<Question>(id) {
-        return Ok(Thing::Question(question));
+        return Ok(FoundItem::Question(question));
     }
     if let Some(run) = Run::exact(client, id).await? {
-        return Ok(Thing::Run(run));
+        return Ok(FoundItem::Run(run));
     }
     let found = [
-        known::<Run>(client, id).await?.map(Thing::Run),
-        known::<Gate>(client, id).await?.map(Thing::Gate),
-        known::<Question>(client, id).await?.map(Thing::Question),
+        known::<Run>(client, id).await?.map(FoundItem::Run),
+        known::<Gate>(client, id).await?.map(FoundItem::Gate),
+        known::<Question>(client, id).await?.map(FoundItem::Question),
     ];
     let mut found = found.into_iter().flatten();
     match (found.next(), found.next()) {
@@ -93,7 +93,7 @@ pub(crate) async fn thing(client: &Client, id: Option<&str>) -> Result<Thing> {
 }
 
 /// One that waits.
-pub(crate) async fn pending<T: Find>(client: &Client, id: Option<&str>) -> Result<T::Id> {
+pub(crate) async fn pending<T: FindById>(client: &Client, id: Option<&str>) -> Result<T::Id> {
     if let Some(whole) = id.and_then(whole::<T>) {
         return Ok(whole);
     }
@@ -111,7 +111,7 @@ pub(crate) async fn pending<T: Find>(client: &Client, id: Option<&str>) -> Resul
 }
 
 /// Any: one that waits, or one of the last that did.
-pub(crate) async fn any<T: Find>(client: &Client, id: Option<&str>) -> Result<T::Id> {
+pub(crate) async fn any<T: FindById>(client: &Client, id: Option<&str>) -> Result<T::Id> {
     let Some(id) = id else { return pending::<T>(client, None).await };
     if let Some(whole) = whole::<T>(id) {
         return Ok(whole);
@@ -138,21 +138,21 @@ pub(crate) async fn run_or_new(client: &Client, id: Option<&RunId>) -> Result<Op
     Ok(Some(known::<Run>(client, id.as_str()).await?.unwrap_or_else(|| id.clone())))
 }
 
-async fn known<T: Find>(client: &Client, id: &str) -> Result<Option<T::Id>> {
+async fn known<T: FindById>(client: &Client, id: &str) -> Result<Option<T::Id>> {
     match choose(id, &T::waiting(client).await?)? {
         Some(found) => Ok(Some(found)),
         None => choose(id, &T::recent(client).await?),
     }
 }
 
-fn whole<T: Find>(text: &str) -> Option<T::Id> {
+fn whole<T: FindById>(text: &str) -> Option<T::Id> {
     let (front, random) = text.rsplit_once('-')?;
     let named = front.strip_prefix(T::NOUN).is_some_and(|rest| rest.starts_with('-'));
     let whole = named && random.len() == 16 && random.bytes().all(|b| b.is_ascii_hexdigit());
     text.parse().ok().filter(|_| whole)
 }
 
-fn choose<T: Find>(text: &str, known: &[T]) -> Result<Option<T::Id>> {
+fn choose<T: FindById>(text: &str, known: &[T]) -> Result<Option<T::Id>> {
     // Lists show the end of an id, so its beginning may be said too.
     let meant = |one: &&T| {
         let id = one.id();
@@ -170,7 +170,7 @@ fn choose<T: Find>(text: &str, known: &[T]) -> Result<Option<T::Id>> {
     }
 }
 
-async fn nothing<T: Find>(client: &Client, id: &str, which: &str) -> Result<anyhow::Error> {
+async fn nothing<T: FindById>(client: &Client, id: &str, which: &str) -> Result<anyhow::Error> {
     let noun = T::NOUN;
     Ok(match T::mistaken(client, id).await? {
         Some(hint) => anyhow::anyhow!("{id:?} is no {noun} but {hint}"),
@@ -178,7 +178,7 @@ async fn nothing<T: Find>(client: &Client, id: &str, which: &str) -> Result<anyh
     })
 }
 
-fn list<'a, T: Find + 'a>(known: impl IntoIterator<Item = &'a T>) -> String {
+fn list<'a, T: FindById + 'a>(known: impl IntoIterator<Item = &'a T>) -> String {
     let line = |one: &T| {
         let title = cut(&one_line(&one.title()), 60);
         format!("\n  {}  {title}", short(&one.id()))
@@ -191,7 +191,7 @@ fn list<'a, T: Find + 'a>(known: impl IntoIterator<Item = &'a T>) -> String {
     }
 }
 
-impl Find for Gate {
+impl FindById for Gate {
     type Id = GateId;
     const NOUN: &'static str = "gate";
     const LIST: &'static str = "gate list";
@@ -225,7 +225,7 @@ impl Find for Gate {
     async fn of_run(client: &Client, text: &str) -> Result<Option<GateId>> {
         // A part of the id is not enough to decide by: only what lists show of it.
         let named = |run: &Run| run.id.as_str() == text || short_run(&run.id) == text;
-        let mut runs = runs(client, run::RunStatus::Parked).await?.into_iter().filter(named).map(|run| run.id);
+        let mut runs = runs(client, RunStatus::Parked).await?.into_iter().filter(named).map(|run| run.id);
         let (Some(run), None) = (runs.next(), runs.next()) else { return Ok(None) };
         let query = GateListParams { status: Some(GateStatus::Pending), run: Some(run), ..GateListParams::default() };
         match client.gates(&query).await?.gates.as_slice() {
@@ -244,7 +244,7 @@ impl Find for Gate {
     }
 }
 
-impl Find for Question {
+impl FindById for Question {
     type Id = QuestionId;
     const NOUN: &'static str = "question";
     const LIST: &'static str = "questions";
@@ -258,7 +258,7 @@ impl Find for Question {
     }
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
-        let status = Some(question::QuestionStatus::Pending);
+        let status = Some(QuestionStatus::Pending);
         let mut query = QuestionListParams { status, limit: Some(PAGE), ..QuestionListParams::default() };
         let mut questions = Vec::new();
         loop {
@@ -284,7 +284,7 @@ impl Find for Question {
     }
 }
 
-impl Find for Run {
+impl FindById for Run {
     type Id = RunId;
     const NOUN: &'static str = "run";
     const WAITS: [&'static str; 2] = ["is under way", "are under way"];
@@ -301,9 +301,7 @@ impl Find for Run {
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
         let mut runs = Vec::new();
-        for status in
-            [run::RunStatus::Stopped, run::RunStatus::Parked, run::RunStatus::Running, run::RunStatus::Pending]
-        {
+        for status in [RunStatus::Stopped, RunStatus::Parked, RunStatus::Running, RunStatus::Pending] {
             runs.extend(self::runs(client, status).await?);
         }
         Ok(runs)
@@ -350,7 +348,7 @@ pub(crate) fn is_unknown_run(error: &anyhow::Error) -> bool {
 }
 
 /// All runs with this status.
-pub(crate) async fn runs(client: &Client, status: run::RunStatus) -> Result<Vec<Run>> {
+pub(crate) async fn runs(client: &Client, status: RunStatus) -> Result<Vec<Run>> {
     let mut query = RunListParams { status: Some(status), limit: Some(PAGE), ..RunListParams::default() };
     let mut runs = Vec::new();
     loop {
@@ -377,7 +375,7 @@ impl StandingHalt {
     }
 }
 
-impl Find for StandingHalt {
+impl FindById for StandingHalt {
     type Id = HaltId;
     const NOUN: &'static str = "halt";
     const WAITS: [&'static str; 2] = ["stands", "stand"];

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use folkmoot_api::{Client, client};
 
-use crate::{cli::As, connection::Connection, context::CliContext};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext};
 
 /// How long one wait lasts before the next begins.
 const ROUND: Duration = Duration::from_secs(30);
@@ -20,7 +20,7 @@ const EARLY: Duration = Duration::from_millis(20);
 pub(crate) async fn until<T>(
     ctx: &CliContext,
     connection: &mut Connection,
-    who: As,
+    who: ActingAs,
     limit: Option<Duration>,
     wait: impl AsyncFn(&Client, Duration) -> Result<T, client::Error>,
     has_ended: impl Fn(&T) -> bool,

@@ -13,7 +13,7 @@ type LineReceiver = oneshot::Receiver<io::Result<Option<String>>>;
 /// answers the next question.
 static LEFT: Mutex<Option<LineReceiver>> = Mutex::new(None);
 
-/// Whoever stops waiting for a line leaves it to the next who asks.
+/// A line that is still awaited. Whoever gives up leaves it to the next who asks.
 struct PendingLine(Option<LineReceiver>);
 
 impl Drop for PendingLine {

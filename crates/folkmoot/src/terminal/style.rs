@@ -7,8 +7,8 @@ use folkmoot_api::core::{
     GateStatus,
     gate::Risk,
     journal::EntryStatus,
-    question::{self, Priority},
-    run,
+    question::{Priority, QuestionStatus},
+    run::RunStatus,
 };
 
 pub(crate) const STRONG: Style = Style::new().bold();
@@ -51,24 +51,22 @@ pub(crate) fn of_priority(priority: Priority) -> Style {
     }
 }
 
-pub(crate) fn of_question(status: question::QuestionStatus) -> Style {
+pub(crate) fn of_question(status: QuestionStatus) -> Style {
     match status {
-        question::QuestionStatus::Pending => WARN,
-        question::QuestionStatus::Answered => GOOD,
-        question::QuestionStatus::Denied => BAD,
-        question::QuestionStatus::Skipped | question::QuestionStatus::Expired | question::QuestionStatus::Cancelled => {
-            FAINT
-        }
+        QuestionStatus::Pending => WARN,
+        QuestionStatus::Answered => GOOD,
+        QuestionStatus::Denied => BAD,
+        QuestionStatus::Skipped | QuestionStatus::Expired | QuestionStatus::Cancelled => FAINT,
     }
 }
 
-pub(crate) fn of_run(status: run::RunStatus) -> Style {
+pub(crate) fn of_run(status: RunStatus) -> Style {
     match status {
-        run::RunStatus::Pending | run::RunStatus::Running => Style::new(),
-        run::RunStatus::Parked => WARN,
-        run::RunStatus::Completed => GOOD,
-        run::RunStatus::Stopped | run::RunStatus::Failed => BAD,
-        run::RunStatus::Cancelled => FAINT,
+        RunStatus::Pending | RunStatus::Running => Style::new(),
+        RunStatus::Parked => WARN,
+        RunStatus::Completed => GOOD,
+        RunStatus::Stopped | RunStatus::Failed => BAD,
+        RunStatus::Cancelled => FAINT,
     }
 }
 

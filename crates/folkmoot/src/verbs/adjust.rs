@@ -9,7 +9,7 @@ use crate::{
     artifact,
     connection::Connection,
     context::CliContext,
-    decide::{self, Deciding, GateArgs},
+    decide::{self, DecisionDraft, GateArgs},
     exit::Exit,
 };
 
@@ -29,6 +29,6 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let edited = args.edited.as_deref().map(artifact::read_text).transpose()?;
     let verdict = Verdict { feedback: args.feedback, edited, ..Verdict::default() };
-    let deciding = Deciding { choice: Choice::Adjust, verdict, ask: !args.which.yes };
+    let deciding = DecisionDraft { choice: Choice::Adjust, verdict, ask: !args.which.yes };
     decide::run(ctx, connection, args.which.id.as_deref(), deciding).await
 }

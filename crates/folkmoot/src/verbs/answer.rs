@@ -11,7 +11,7 @@ use folkmoot_api::{
 use serde_json::Value;
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock, close,
     connection::{Connection, find, idempotency},
     context::CliContext,
@@ -55,7 +55,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         return all_defaults::run(ctx, connection, args.reason, args.yes).await;
     }
     let find = async |client: &Client| find::any::<Question>(client, args.id.as_deref()).await;
-    let id = match (connection.ask(ctx, As::You, find).await, &args.id, &args.answer) {
+    let id = match (connection.ask(ctx, ActingAs::You, find).await, &args.id, &args.answer) {
         // Everybody tries `answer yes` once.
         (Err(error), Some(word), None) if !error.is::<client::Error>() => {
             bail!("{error}; if {word:?} is the answer, name the question before it: `folkmoot answer QUESTION {word}`")
@@ -76,7 +76,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         }
         None => {
             let read = async |client: &Client| Ok(client.question(&id).await?);
-            let question = connection.ask(ctx, As::You, read).await?;
+            let question = connection.ask(ctx, ActingAs::You, read).await?;
             match at_the_terminal(ctx, &question).await? {
                 Some(answer) => {
                     connection.answered().await?;
@@ -88,7 +88,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     };
     let (key, answer) = (idempotency::new_key(), Answer { answer, reason: args.reason });
     let send = async |client: &Client| Ok(client.answer(&id, &answer, Some(&key)).await?);
-    let question = connection.ask(ctx, As::You, send).await?;
+    let question = connection.ask(ctx, ActingAs::You, send).await?;
     close::report(ctx, &question)?;
     Ok(Exit::Done)
 }
@@ -98,13 +98,13 @@ async fn agreed(ctx: &CliContext, connection: &mut Connection, id: &QuestionId, 
     if !connection.is_personal() {
         return Ok(true);
     }
-    let question = connection.ask(ctx, As::You, async |client: &Client| Ok(client.question(id).await?)).await?;
+    let question = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.question(id).await?)).await?;
     if question.status != QuestionStatus::Pending {
         return Ok(true);
     }
     let shown = format!("{}\n", views::question::request(&question, clock::now()));
     let ask = format!("Answer with {}?", one_line(&views::question::bare(answer)));
-    connection.confirm(ctx, As::You, &shown, &ask, true).await
+    connection.confirm(ctx, ActingAs::You, &shown, &ask, true).await
 }
 
 /// Shows the question and asks. `None` where nothing was said.

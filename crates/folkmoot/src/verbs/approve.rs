@@ -8,10 +8,10 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, find},
     context::CliContext,
-    decide::{self, Deciding},
+    decide::{self, DecisionDraft},
     exit::Exit,
 };
 
@@ -43,12 +43,12 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
         let find = async |client: &Client| find::any::<Gate>(client, id).await;
-        found.push(connection.ask(ctx, As::You, find).await?);
+        found.push(connection.ask(ctx, ActingAs::You, find).await?);
     }
     let mut exit = Exit::Done;
     for id in found {
         let verdict = Verdict { reason: reason.clone(), force: args.force, ..Verdict::default() };
-        let deciding = Deciding { choice: Choice::Approve, verdict, ask: !args.yes };
+        let deciding = DecisionDraft { choice: Choice::Approve, verdict, ask: !args.yes };
         match decide::run(ctx, connection, Some(id.as_str()), deciding).await? {
             Exit::Done => {}
             other => exit = other,

@@ -14,7 +14,7 @@ use folkmoot_api::{
 use serde_json::Value;
 
 use crate::{
-    cli::{As, word, word_in_any_case},
+    cli::{ActingAs, word, word_in_any_case},
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
@@ -79,7 +79,7 @@ pub(crate) struct Args {
     wait_timeout: Option<Duration>,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {

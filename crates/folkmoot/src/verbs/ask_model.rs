@@ -13,11 +13,11 @@ use folkmoot_server::workflows::{
     Equipment,
     llm::{
         Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, RecordedModel, Replay, Schema,
-        budget::{Budgeted, Purse, dollars},
+        budget::{BudgetedModel, Purse, dollars},
         continued,
         record::JsonLines,
         request::MAX_TOKENS,
-        structured::{self, ParseOutcome, SchemaValidator, Structured},
+        structured::{self, ParseOutcome, SchemaValidator, StructuredAnswer},
     },
 };
 use serde_json::{Value, json};
@@ -98,10 +98,10 @@ pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     }
 }
 
-/// What came of it, in whatever shape.
+/// A model's answer, plain or structured.
 enum AskModelAnswer {
     Plain(ModelAnswer),
-    Structured(Structured),
+    Structured(StructuredAnswer),
 }
 
 async fn ask(
@@ -197,7 +197,8 @@ async fn model(args: &Args, ctx: &CliContext, equipment: &Equipment) -> Result<(
             unpriced.join(", ")
         );
     }
-    let model = Arc::new(Budgeted { model, purse: Purse::new(models.budget()), price: models.price(provider, named) });
+    let model =
+        Arc::new(BudgetedModel { model, purse: Purse::new(models.budget()), price: models.price(provider, named) });
     let model: Arc<dyn Model> = match &args.record {
         Some(path) => {
             let recorder = JsonLines::append(path).with_context(|| format!("{} cannot be written", path.display()))?;
@@ -221,7 +222,7 @@ async fn replay(recordings: &str, ctx: &CliContext) -> Result<Replay> {
                 let id = find::any::<folkmoot_api::wire::Run>(client, Some(recordings)).await?;
                 journal::read(client, &id).await
             };
-            let entries = connection.ask(ctx, crate::cli::As::You, read).await;
+            let entries = connection.ask(ctx, crate::cli::ActingAs::You, read).await;
             connection.close().await?;
             let entries = entries.with_context(|| format!("{recordings} is neither a file nor a run"))?;
             let results: Vec<Value> =
@@ -235,7 +236,7 @@ async fn replay(recordings: &str, ctx: &CliContext) -> Result<Replay> {
     }
 }
 
-fn structured_told(ctx: &CliContext, structured: Structured, is_replayed: bool) -> Result<Exit> {
+fn structured_told(ctx: &CliContext, structured: StructuredAnswer, is_replayed: bool) -> Result<Exit> {
     let (value, why) = match structured.outcome {
         ParseOutcome::Parsed(value) => (Some(value), None),
         ParseOutcome::Unparsed(why) => (None, Some(why)),

@@ -7,11 +7,11 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     close,
     connection::{
         Connection,
-        find::{self, Thing},
+        find::{self, FoundItem},
         idempotency,
     },
     context::CliContext,
@@ -31,10 +31,10 @@ pub(crate) struct Args {
     reason: Option<String>,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
-enum Cancelled {
+enum CancelledItem {
     Run(Box<Run>),
     Gate(Box<Gate>),
     Question(Box<Question>),
@@ -49,19 +49,21 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     }
     let cancel = async |client: &Client| {
         Ok(match find::thing(client, Some(&args.id)).await? {
-            Thing::Run(id) => Cancelled::Run(Box::new(client.cancel_run(&id, &why, Some(&key)).await?)),
-            Thing::Gate(id) => {
+            FoundItem::Run(id) => CancelledItem::Run(Box::new(client.cancel_run(&id, &why, Some(&key)).await?)),
+            FoundItem::Gate(id) => {
                 let cancel = Cancel { reason: reason.clone() };
-                Cancelled::Gate(Box::new(client.cancel_gate(&id, &cancel, Some(&key)).await?))
+                CancelledItem::Gate(Box::new(client.cancel_gate(&id, &cancel, Some(&key)).await?))
             }
-            Thing::Question(id) => Cancelled::Question(Box::new(client.cancel_question(&id, &why, Some(&key)).await?)),
+            FoundItem::Question(id) => {
+                CancelledItem::Question(Box::new(client.cancel_question(&id, &why, Some(&key)).await?))
+            }
         })
     };
     match connection.ask(ctx, args.who, cancel).await? {
-        Cancelled::Run(run) => views::run::report(ctx, &run)?,
-        Cancelled::Gate(gate) if ctx.screen.json => ctx.screen.json(&gate)?,
-        Cancelled::Gate(gate) => ctx.screen.say(format!("cancelled {}", gate.id))?,
-        Cancelled::Question(question) => close::report(ctx, &question)?,
+        CancelledItem::Run(run) => views::run::report(ctx, &run)?,
+        CancelledItem::Gate(gate) if ctx.screen.json => ctx.screen.json(&gate)?,
+        CancelledItem::Gate(gate) => ctx.screen.say(format!("cancelled {}", gate.id))?,
+        CancelledItem::Question(question) => close::report(ctx, &question)?,
     }
     Ok(Exit::Done)
 }

@@ -10,7 +10,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, wait},
     context::CliContext,
     exit::Exit,
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     timeout: Option<Duration>,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {

@@ -34,7 +34,7 @@ use folkmoot_server::workflows::{
 };
 
 use crate::{
-    cli::{As, word},
+    cli::{ActingAs, word},
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
@@ -236,7 +236,7 @@ async fn start(args: Args, ctx: &CliContext, connection: &mut Connection) -> Res
     // An agent may not have the server write into repositories, nor have debates go on after a
     // rejection; you may.
     let yours = args.repository.is_some() || args.on_rejected == Some(OnRejected::Continue);
-    let who = if yours { As::You } else { As::Agent };
+    let who = if yours { ActingAs::You } else { ActingAs::Agent };
     if !connection.agrees(ctx, who, "Let this debate do what an agent may not ask for?").await? {
         return Ok(Exit::Waiting);
     }
@@ -270,7 +270,7 @@ impl DebateArgs {
                 client.debates(&query).await?.debates.into_iter().filter(|debate| debate.completed_at.is_none());
             Ok(going.map(|debate| debate.id).collect())
         };
-        match connection.ask(ctx, As::You, read).await?.as_slice() {
+        match connection.ask(ctx, ActingAs::You, read).await?.as_slice() {
             [only] => Ok(only.clone()),
             [] => bail!("no debate is going on"),
             [newest, .., oldest] => {
@@ -282,7 +282,7 @@ impl DebateArgs {
 
     pub(crate) async fn find(&self, ctx: &CliContext, connection: &mut Connection) -> Result<RunId> {
         if let Some(Ok(id)) = self.id.as_ref().map(|text| text.parse::<RunId>()) {
-            let exact = connection.ask(ctx, As::You, async |client: &Client| Ok(client.debate(&id).await?)).await;
+            let exact = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.debate(&id).await?)).await;
             match exact {
                 Err(error) if find::is_unknown_run(&error) => {}
                 debate => return Ok(debate?.id),
@@ -292,7 +292,7 @@ impl DebateArgs {
             let query = DebateListParams { limit: Some(200), ..DebateListParams::default() };
             Ok(client.debates(&query).await?.debates.into_iter().map(|debate| debate.id).collect())
         };
-        let newest_first = connection.ask(ctx, As::You, read).await?;
+        let newest_first = connection.ask(ctx, ActingAs::You, read).await?;
         find::one_of("debate", self.id.as_deref(), newest_first)
     }
 }

@@ -13,7 +13,7 @@ use folkmoot_server::{BootstrapToken, DataFolder, your_name};
 use serde_json::Value;
 
 use crate::{
-    cli::{As, word},
+    cli::{ActingAs, word},
     connection::{
         Connection,
         hosted::{Hosted, NotHosted},
@@ -28,7 +28,7 @@ use crate::{
         wrap::cut,
     },
     verbs::{
-        debate::follow::{self, Manner},
+        debate::follow::{self, FollowMode},
         watch,
     },
 };
@@ -91,14 +91,14 @@ pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
 async fn play(args: &Args, ctx: &CliContext, connection: &mut Connection, your_token: &str) -> Result<Exit> {
     let request = request(args.timeout);
     let start = async |client: &Client| Ok(client.start_debate(&request, None).await?);
-    let started = connection.ask(ctx, As::Agent, start).await?;
+    let started = connection.ask(ctx, ActingAs::Agent, start).await?;
     if !ctx.screen.json {
         ctx.screen.say(introduction(ctx.screen))?;
         if args.decide.is_none() {
             ctx.screen.say(ways(ctx, connection.url(), &started.id, your_token))?;
         }
     }
-    let manner = Manner { plays: args.decide, lightly: true };
+    let manner = FollowMode { plays: args.decide, lightly: true };
     let Some(ended) = follow::to_the_end(ctx, connection, &started.id, manner).await? else {
         ctx.screen.say(format!("\n{LEFT}"))?;
         return Ok(Exit::Waiting);
@@ -108,7 +108,7 @@ async fn play(args: &Args, ctx: &CliContext, connection: &mut Connection, your_t
     }
     ended.tell(ctx)?;
     if !ctx.screen.json {
-        ctx.screen.say(log(&connection.client(As::You)?, ended.exit(), ctx.screen).await?)?;
+        ctx.screen.say(log(&connection.client(ActingAs::You)?, ended.exit(), ctx.screen).await?)?;
     }
     Ok(ended.exit())
 }

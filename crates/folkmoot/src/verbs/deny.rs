@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     close::{self, CloseAction, QuestionArgs},
     connection::Connection,
     context::CliContext,
@@ -21,5 +21,5 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    close::run(ctx, connection, As::You, args.which, CloseAction::Deny).await
+    close::run(ctx, connection, ActingAs::You, args.which, CloseAction::Deny).await
 }

@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, find},
     context::CliContext,
     exit::Exit,
@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let reason = Erase { reason: args.reason };
-    if !connection.agrees(ctx, As::You, "Erase this for good?").await? {
+    if !connection.agrees(ctx, ActingAs::You, "Erase this for good?").await? {
         return Ok(Exit::Waiting);
     }
     let erase = async |client: &Client| match (&args.digest, &args.gate) {
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
             Ok(client.erase_gate(&gate, &reason).await?)
         }
     };
-    let done = connection.ask(ctx, As::You, erase).await?;
+    let done = connection.ask(ctx, ActingAs::You, erase).await?;
     if ctx.screen.json {
         ctx.screen.json(&done)?;
         return Ok(Exit::Done);

@@ -9,7 +9,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
@@ -24,7 +24,7 @@ pub(crate) enum Verb {
         #[arg(value_name = "ID")]
         agent: Name,
         #[command(flatten)]
-        why: Why,
+        why: HaltReasonArgs,
     },
     /// Stop everyone in a session
     Session {
@@ -32,17 +32,17 @@ pub(crate) enum Verb {
         #[arg(value_name = "ID")]
         session: SessionId,
         #[command(flatten)]
-        why: Why,
+        why: HaltReasonArgs,
     },
     /// Stop everyone
     All {
         #[command(flatten)]
-        why: Why,
+        why: HaltReasonArgs,
     },
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Why {
+pub(crate) struct HaltReasonArgs {
     /// Why; whoever is halted reads it
     #[arg(long, short = 'm', value_name = "TEXT")]
     reason: String,
@@ -57,7 +57,7 @@ pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connectio
         connection.answered().await?;
     }
     let raise = async |client: &Client| Ok(client.raise_halt(&request, Some(&key)).await?);
-    let halt = connection.ask(ctx, As::You, raise).await?;
+    let halt = connection.ask(ctx, ActingAs::You, raise).await?;
     if ctx.screen.json {
         ctx.screen.json(&halt)?;
     } else if ctx.screen.terminal {

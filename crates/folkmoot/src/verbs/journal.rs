@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::{Connection, find},
     context::CliContext,
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     run: String,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {

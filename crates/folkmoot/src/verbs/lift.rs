@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use folkmoot_api::Client;
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{
         Connection,
         find::{self, StandingHalt},
@@ -43,13 +43,13 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
             None => Err(error),
         },
     };
-    let id = connection.ask(ctx, As::You, find).await?;
+    let id = connection.ask(ctx, ActingAs::You, find).await?;
     let ask = format!("Lift the halt {}?", find::short(&id));
-    if !connection.agrees(ctx, As::You, &ask).await? {
+    if !connection.agrees(ctx, ActingAs::You, &ask).await? {
         return Ok(Exit::Waiting);
     }
     let lift = async |client: &Client| Ok(client.lift_halt(&id).await?);
-    let halt = connection.ask(ctx, As::You, lift).await?;
+    let halt = connection.ask(ctx, ActingAs::You, lift).await?;
     if ctx.screen.json {
         ctx.screen.json(&halt)?;
     } else {

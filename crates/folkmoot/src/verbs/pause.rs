@@ -6,7 +6,7 @@ use folkmoot_api::{core::gate::Choice, wire::Verdict};
 use crate::{
     connection::Connection,
     context::CliContext,
-    decide::{self, Deciding, GateArgs},
+    decide::{self, DecisionDraft, GateArgs},
     exit::Exit,
 };
 
@@ -22,6 +22,6 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let verdict = Verdict { reason: args.reason, ..Verdict::default() };
-    let deciding = Deciding { choice: Choice::Pause, verdict, ask: !args.which.yes };
+    let deciding = DecisionDraft { choice: Choice::Pause, verdict, ask: !args.which.yes };
     decide::run(ctx, connection, args.which.id.as_deref(), deciding).await
 }

@@ -14,7 +14,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
@@ -118,7 +118,7 @@ async fn start(args: Args, ctx: &CliContext, connection: &mut Connection) -> Res
     };
     let key = idempotency::new_key();
     let start = async |client: &Client| Ok(client.start_plan(&request, Some(&key)).await?);
-    let plan = connection.ask(ctx, As::Agent, start).await?;
+    let plan = connection.ask(ctx, ActingAs::Agent, start).await?;
     if !args.detach {
         return follow::run(ctx, connection, &plan.id).await;
     }
@@ -132,7 +132,7 @@ async fn start(args: Args, ctx: &CliContext, connection: &mut Connection) -> Res
 impl PlanArgs {
     async fn find(&self, ctx: &CliContext, connection: &mut Connection) -> Result<RunId> {
         if let Some(Ok(id)) = self.id.as_ref().map(|text| text.parse::<RunId>()) {
-            let exact = connection.ask(ctx, As::You, async |client: &Client| Ok(client.plan(&id).await?)).await;
+            let exact = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.plan(&id).await?)).await;
             match exact {
                 Err(error) if find::is_unknown_run(&error) => {}
                 plan => return Ok(plan?.id),
@@ -142,7 +142,7 @@ impl PlanArgs {
             let query = PlanQuery { limit: Some(200), ..PlanQuery::default() };
             Ok(client.plans(&query).await?.plans.into_iter().map(|plan| plan.id).collect())
         };
-        let newest_first = connection.ask(ctx, As::You, read).await?;
+        let newest_first = connection.ask(ctx, ActingAs::You, read).await?;
         find::one_of("plan", self.id.as_deref(), newest_first)
     }
 }

@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 use folkmoot_server::{LocalToken, LocalTokens, ProtectedToken};
 
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit, terminal::tty::Terminal};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit, terminal::tty::Terminal};
 
 const CHARS_MIN: usize = 8;
 
@@ -46,7 +46,7 @@ async fn protect(ctx: &CliContext, connection: &mut Connection, tokens: LocalTok
         Terminal::open().context("a passphrase is typed at a terminal, and there is none; run this in one")?;
     let passphrase = chosen(&terminal).await?;
     connection.answered().await?;
-    let new = make(&connection.client(As::You)?, &tokens.you, TokenKind::Protected).await?;
+    let new = make(&connection.client(ActingAs::You)?, &tokens.you, TokenKind::Protected).await?;
     let (owner, secret) = (tokens.you.name.clone(), new.clone());
     // It takes a moment, on purpose.
     let sealed = tokio::task::spawn_blocking(move || {
@@ -61,7 +61,7 @@ async fn protect(ctx: &CliContext, connection: &mut Connection, tokens: LocalTok
     // clear beside the protected one, then the protected one alone.
     let both = LocalTokens { protected: Some(sealed), ..tokens };
     ctx.data.write_tokens(&both)?;
-    let you = connection.client(As::You)?.with_token(&new);
+    let you = connection.client(ActingAs::You)?.with_token(&new);
     let reading = make(&you, &both.you, TokenKind::Reading).await?;
     let owner = both.you.clone();
     ctx.data.write_tokens(&LocalTokens { you: LocalToken { token: reading, ..owner.clone() }, ..both })?;
@@ -73,10 +73,10 @@ async fn protect(ctx: &CliContext, connection: &mut Connection, tokens: LocalTok
 
 async fn remove(ctx: &CliContext, connection: &mut Connection, tokens: LocalTokens) -> Result<()> {
     connection.answered().await?;
-    let token = make(&connection.client(As::You)?, &tokens.you, TokenKind::Personal).await?;
+    let token = make(&connection.client(ActingAs::You)?, &tokens.you, TokenKind::Personal).await?;
     let owner = LocalToken { token: token.clone(), ..tokens.you };
     ctx.data.write_tokens(&LocalTokens { you: owner.clone(), protected: None, ..tokens })?;
-    let you = connection.client(As::You)?.with_token(&token).at_a_terminal();
+    let you = connection.client(ActingAs::You)?.with_token(&token).at_a_terminal();
     end(&you, &owner, &[TokenKind::Protected, TokenKind::Reading]).await?;
     Ok(ctx
         .screen

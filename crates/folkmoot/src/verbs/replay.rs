@@ -5,7 +5,7 @@ use folkmoot_api::{Client, core::debate::record::DebateStatus, wire::DebateRepla
 
 use super::debate::DebateArgs;
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::Connection,
     context::CliContext,
     exit::Exit,
@@ -28,7 +28,8 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
-    let replay = connection.ask(ctx, As::You, async |client: &Client| Ok(client.replay_debate(&id).await?)).await?;
+    let replay =
+        connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.replay_debate(&id).await?)).await?;
     match ctx.screen.json {
         true => ctx.screen.json(&replay)?,
         false => ctx.screen.say(told(&replay))?,

@@ -4,7 +4,7 @@ use anyhow::Result;
 use folkmoot_api::{Client, wire::Run};
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     run: String,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {

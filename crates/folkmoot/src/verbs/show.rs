@@ -8,11 +8,11 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::{
         Connection,
-        find::{self, Thing},
+        find::{self, FoundItem},
     },
     context::CliContext,
     exit::Exit,
@@ -32,10 +32,10 @@ pub(crate) struct Args {
     timeline: bool,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
-/// What is shown.
+/// What to show.
 enum ShowTarget {
     Run(Box<RunDetails>),
     Gate(Box<Gate>),
@@ -45,9 +45,9 @@ enum ShowTarget {
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let read = async |client: &Client| {
         Ok(match find::thing(client, args.id.as_deref()).await? {
-            Thing::Run(id) => ShowTarget::Run(Box::new(whole(client, &id).await?)),
-            Thing::Gate(id) => ShowTarget::Gate(Box::new(client.gate(&id).await?)),
-            Thing::Question(id) => ShowTarget::Question(Box::new(client.question(&id).await?)),
+            FoundItem::Run(id) => ShowTarget::Run(Box::new(whole(client, &id).await?)),
+            FoundItem::Gate(id) => ShowTarget::Gate(Box::new(client.gate(&id).await?)),
+            FoundItem::Question(id) => ShowTarget::Question(Box::new(client.question(&id).await?)),
         })
     };
     let now = clock::now();

@@ -9,7 +9,7 @@ use folkmoot_api::{
 use serde_json::Value;
 
 use crate::{
-    cli::{As, json},
+    cli::{ActingAs, json},
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     idempotency_key: Option<String>,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {

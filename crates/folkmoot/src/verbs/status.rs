@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{GateStatus, Name, run},
+    core::{GateStatus, Name, run::RunStatus},
     wire::{Gate, GateList, GateListParams, HaltStatus, Question, Run},
 };
 use serde::Serialize;
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{
         Connection,
-        find::{self, Find},
+        find::{self, FindById},
     },
     context::CliContext,
     exit::Exit,
@@ -55,15 +55,15 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
             gates: Gate::waiting(client).await?,
             questions: Question::waiting(client).await?,
             halts: client.halts().await?,
-            stopped: find::runs(client, run::RunStatus::Stopped).await?,
-            away: find::runs(client, run::RunStatus::Parked)
+            stopped: find::runs(client, RunStatus::Stopped).await?,
+            away: find::runs(client, RunStatus::Parked)
                 .await?
                 .into_iter()
                 .filter(|run| !run.outages.is_empty())
                 .collect(),
         })
     };
-    let waiting = connection.ask(ctx, As::You, read).await?;
+    let waiting = connection.ask(ctx, ActingAs::You, read).await?;
     if ctx.screen.json {
         ctx.screen.json(&waiting)?;
         return Ok(Exit::Done);
@@ -148,7 +148,8 @@ fn interleaved<T>(asked: Vec<T>, by: impl Fn(&T) -> &Name) -> Vec<T> {
 
 async fn decided_last(ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let query = GateListParams { limit: Some(50), ..GateListParams::default() };
-    let mut recent = connection.ask(ctx, As::You, async |client: &Client| Ok(client.gates(&query).await?)).await?;
+    let mut recent =
+        connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.gates(&query).await?)).await?;
     recent.gates.retain(|gate| gate.status != GateStatus::Pending);
     recent.gates.truncate(RECENT);
     if !recent.gates.is_empty() {

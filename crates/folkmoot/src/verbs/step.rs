@@ -16,7 +16,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
@@ -53,7 +53,7 @@ struct StepArgs {
     agent: Option<Name>,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 impl StepArgs {

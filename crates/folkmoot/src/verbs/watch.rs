@@ -12,7 +12,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::{Connection, find, wait},
     context::CliContext,
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     after: Option<u64>,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
@@ -73,7 +73,7 @@ async fn follow(args: Args, ctx: &CliContext, connection: &mut Connection) -> Re
 async fn events(
     ctx: &CliContext,
     connection: &Connection,
-    who: As,
+    who: ActingAs,
     position: &mut Option<u64>,
     answered: &mut bool,
 ) -> Result<()> {

@@ -25,7 +25,7 @@ pub(crate) fn of(json: &Value) -> String {
     }
 }
 
-/// What a debate brings to its gates. Whatever else somebody writes has other fields.
+/// The artifacts of a debate's gates that have a view of their own.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum ArtifactOutline {

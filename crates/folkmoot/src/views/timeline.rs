@@ -14,7 +14,7 @@ use folkmoot_api::{
     core::{
         GateStatus, Timestamp,
         journal::{EntryKind, EntryStatus},
-        question,
+        question::QuestionStatus,
     },
     wire::{Gate, JournalEntry, Question},
 };
@@ -39,7 +39,7 @@ const WORD_MAX: usize = 12;
 #[derive(Debug)]
 struct Bar {
     label: String,
-    what: What,
+    what: BarKind,
     from: Timestamp,
     /// `None` where it goes on.
     to: Option<Timestamp>,
@@ -50,7 +50,7 @@ struct Bar {
 
 /// What a bar stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum BarKind {
     Work,
     /// A person is waited for.
     Person,
@@ -58,12 +58,12 @@ enum What {
     Else,
 }
 
-impl What {
+impl BarKind {
     fn glyph(self) -> char {
         match self {
-            What::Work => '█',
-            What::Person => '░',
-            What::Else => '·',
+            BarKind::Work => '█',
+            BarKind::Person => '░',
+            BarKind::Else => '·',
         }
     }
 }
@@ -118,9 +118,9 @@ fn bars(whole: &RunDetails, end: Timestamp) -> Vec<Bar> {
 
 fn of_step(entry: &JournalEntry) -> Option<Bar> {
     let what = match entry.kind {
-        EntryKind::Step | EntryKind::Once => What::Work,
-        EntryKind::Gate | EntryKind::Question => What::Person,
-        EntryKind::Sleep | EntryKind::Run => What::Else,
+        EntryKind::Step | EntryKind::Once => BarKind::Work,
+        EntryKind::Gate | EntryKind::Question => BarKind::Person,
+        EntryKind::Sleep | EntryKind::Run => BarKind::Else,
         // These take no time.
         EntryKind::Event | EntryKind::Now | EntryKind::Random => return None,
     };
@@ -132,21 +132,21 @@ fn of_step(entry: &JournalEntry) -> Option<Bar> {
         (None, _) => String::new(),
     };
     let to = entry.duration_ms.map(|millis| entry.began_at.plus(Duration::from_millis(millis)));
-    let style = if what == What::Work { style::of_progress(entry.state) } else { Style::new() };
+    let style = if what == BarKind::Work { style::of_progress(entry.state) } else { Style::new() };
     Some(Bar { label: one_line(entry.key.as_str()), what, from: entry.began_at, to, word, style })
 }
 
 fn of_gate(gate: &Gate) -> Bar {
     let (from, to) = (gate.requested_at, gate.decision.as_ref().map(|decision| decision.decided_at));
     let word = if gate.status == GateStatus::Pending { String::new() } else { gate.status.word().replace('_', " ") };
-    Bar { label: one_line(&gate.title), what: What::Person, from, to, word, style: Style::new() }
+    Bar { label: one_line(&gate.title), what: BarKind::Person, from, to, word, style: Style::new() }
 }
 
 fn of_question(question: &Question) -> Bar {
     let (from, to) = (question.asked_at, question.closed.as_ref().map(|closed| closed.at));
-    let word = if question.status == question::QuestionStatus::Pending { "" } else { question.status.word() };
+    let word = if question.status == QuestionStatus::Pending { "" } else { question.status.word() };
     let label = one_line(question.text.as_deref().unwrap_or("(erased)"));
-    Bar { label, what: What::Person, from, to, word: word.to_owned(), style: Style::new() }
+    Bar { label, what: BarKind::Person, from, to, word: word.to_owned(), style: Style::new() }
 }
 
 /// How everything is placed.
@@ -188,7 +188,7 @@ impl Drawing {
         };
         let from = from.min(self.axis - 1);
         let after = " ".repeat(self.axis - from - drawn.width().min(self.axis - from));
-        let style = if bar.what == What::Person && bar.to.is_none() { style::WARN } else { bar.style };
+        let style = if bar.what == BarKind::Person && bar.to.is_none() { style::WARN } else { bar.style };
         let took = took(bar, self.end);
         let took = format!("{}{took}", " ".repeat(self.took - took.width().min(self.took)));
         let word = shortened(&bar.word, WORD_MAX);
@@ -278,11 +278,11 @@ fn tick(total: Duration, most: usize) -> Duration {
 
 /// What the glyphs mean that are there.
 fn legend(bars: &[Bar]) -> String {
-    let shows = |what: What| bars.iter().any(|bar| bar.what == what);
+    let shows = |what: BarKind| bars.iter().any(|bar| bar.what == what);
     let entries = [
-        (shows(What::Work), "█ work"),
-        (shows(What::Person), "░ waits for a person"),
-        (shows(What::Else), "· sleeps, or waits for a run"),
+        (shows(BarKind::Work), "█ work"),
+        (shows(BarKind::Person), "░ waits for a person"),
+        (shows(BarKind::Else), "· sleeps, or waits for a run"),
         (bars.iter().any(|bar| bar.to.is_none()), "▶ goes on"),
     ];
     let told: Vec<_> = entries.into_iter().filter(|(is_there, _)| *is_there).map(|(_, told)| told).collect();

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Frame)]
 pub struct DecisionFrame {
     /// Always `event`.
     #[serde(rename = "type")]
@@ -26,6 +27,7 @@ impl DecisionFrame {
 
 /// What a frame tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Told)]
 #[serde(tag = "event_type", content = "data", rename_all = "snake_case")]
 pub enum DecisionFrameBody {
     /// A gate waits for a decision.

@@ -2,12 +2,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn observed(confidence: u8, consensus: u8, insights: u32, latency_ms: u64) -> Observed {
+fn observed(confidence: u8, consensus: u8, insights: u32, latency_ms: u64) -> PhaseObservation {
     let share = |hundredths| Some(Share::of(hundredths));
-    Observed { answers: 3, confidence: share(confidence), consensus: share(consensus), insights, latency_ms }
+    PhaseObservation { answers: 3, confidence: share(confidence), consensus: share(consensus), insights, latency_ms }
 }
 
-fn compare(observed: Observed) -> String {
+fn compare(observed: PhaseObservation) -> String {
     let compared = PhaseExpectations::default().compare(1, DebatePhase::Proposal, observed).unwrap();
     format!("{} {} {}", compared.score, compared.outcome, if compared.replan { "replan" } else { "go on" })
 }
@@ -62,7 +62,7 @@ fn above_seven_tenths_is_a_success_and_below_three_a_failure() {
 #[test]
 fn nobody_answered_is_a_failure_and_teaches_nothing() {
     let mut planner = PhaseExpectations::default();
-    let nobody = Observed { answers: 0, ..observed(100, 100, 100, 0) };
+    let nobody = PhaseObservation { answers: 0, ..observed(100, 100, 100, 0) };
     let compared = planner.compare(4, DebatePhase::Review, nobody).unwrap();
     assert_eq!((compared.score, compared.outcome, compared.replan), (Share::ZERO, PhaseOutcome::Failure, true));
     assert_eq!(compared.next, compared.expected);
@@ -71,7 +71,7 @@ fn nobody_answered_is_a_failure_and_teaches_nothing() {
 
 #[test]
 fn what_is_not_known_has_no_weight() {
-    let silent = Observed { confidence: None, consensus: None, ..observed(0, 0, 10, 0) };
+    let silent = PhaseObservation { confidence: None, consensus: None, ..observed(0, 0, 10, 0) };
     assert_eq!(compare(silent), "1.00 success go on");
     let compared = PhaseExpectations::default().compare(1, DebatePhase::Proposal, silent).unwrap();
     assert_eq!((compared.next.confidence, compared.next.consensus), (Share::of(70), Share::of(50)));

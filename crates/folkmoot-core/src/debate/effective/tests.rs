@@ -13,7 +13,7 @@ fn answers(said: &str) -> String {
         .split_whitespace()
         .map(|word| word.split_once(':').map(|(model, answer)| (answer, voice(model))).unwrap())
         .collect();
-    Effective::of_answers(&answers).to_string()
+    EffectiveVotes::of_answers(&answers).to_string()
 }
 
 fn ballot(voter: &str, ranking: &str) -> Ballot {
@@ -37,7 +37,7 @@ fn ballots(said: &str) -> String {
         })
         .collect();
     let cast: Vec<(&Ballot, ModelRef<'_>)> = cast.iter().map(|(model, ballot)| (ballot, voice(model))).collect();
-    Effective::of_ballots(&cast).to_string()
+    EffectiveVotes::of_ballots(&cast).to_string()
 }
 
 #[test]
@@ -60,8 +60,8 @@ fn different_models_that_agree_are_more_and_fewer_than_they_are() {
 #[test]
 fn another_provider_is_another_voice() {
     let (one, two) = (ModelRef { provider: "p", model: "m" }, ModelRef { provider: "q", model: "m" });
-    let effective = Effective::of_answers(&[("yes", one), ("yes", two), ("yes", two)]);
-    assert_eq!(effective, Effective { votes: 121, voters: 3, models: 2 });
+    let effective = EffectiveVotes::of_answers(&[("yes", one), ("yes", two), ("yes", two)]);
+    assert_eq!(effective, EffectiveVotes { votes: 121, voters: 3, models: 2 });
 }
 
 #[test]
@@ -81,13 +81,13 @@ fn ballots_agree_as_far_as_they_order_candidates_alike() {
 
 #[test]
 fn nobody_is_worth_nothing() {
-    assert_eq!(Effective::of_answers(&[]), Effective { votes: 0, voters: 0, models: 0 });
-    assert!(Effective::of_answers(&[]).is_few());
+    assert_eq!(EffectiveVotes::of_answers(&[]), EffectiveVotes { votes: 0, voters: 0, models: 0 });
+    assert!(EffectiveVotes::of_answers(&[]).is_few());
 }
 
 #[test]
 fn few_votes_are_less_than_one_and_a_half() {
-    let few = |votes| Effective { votes, voters: 9, models: 7 }.is_few();
+    let few = |votes| EffectiveVotes { votes, voters: 9, models: 7 }.is_few();
     assert!(few(149) && !few(150));
 }
 
@@ -99,17 +99,17 @@ proptest! {
         said in prop::collection::vec(("[ab]", "[1-3]"), 1..=25),
     ) {
         let voters: Vec<(&str, ModelRef<'_>)> = said.iter().map(|(model, answer)| (answer.as_str(), voice(model))).collect();
-        let effective = Effective::of_answers(&voters);
+        let effective = EffectiveVotes::of_answers(&voters);
         prop_assert!((100..=100 * effective.voters).contains(&effective.votes));
         let turned: Vec<(&str, ModelRef<'_>)> = voters.iter().rev().copied().collect();
-        prop_assert_eq!(Effective::of_answers(&turned), effective, "the order does not matter");
+        prop_assert_eq!(EffectiveVotes::of_answers(&turned), effective, "the order does not matter");
         // One more who repeats somebody of the same model adds at most that somebody's error again.
         let mut copied = voters.clone();
         copied.push(voters[0]);
-        prop_assert!(Effective::of_answers(&copied).votes < effective.votes + 100);
+        prop_assert!(EffectiveVotes::of_answers(&copied).votes < effective.votes + 100);
         // The same answers from models of their own are worth no less.
         let names: Vec<String> = (0..voters.len()).map(|number| format!("m{number}")).collect();
         let apart: Vec<(&str, ModelRef<'_>)> = voters.iter().zip(&names).map(|((said, _), name)| (*said, voice(name))).collect();
-        prop_assert!(Effective::of_answers(&apart).votes >= effective.votes);
+        prop_assert!(EffectiveVotes::of_answers(&apart).votes >= effective.votes);
     }
 }

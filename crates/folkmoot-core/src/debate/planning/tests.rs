@@ -11,7 +11,8 @@ fn estimate(complexity: u8, ambiguity: u8) -> Estimate {
 }
 
 fn at_the_start(configured: Style, (complexity, ambiguity): (u8, u8), agents: usize) -> String {
-    let Chosen { style, reason } = Chosen::at_the_start(configured, &estimate(complexity, ambiguity), agents);
+    let PlanningChoice { style, reason } =
+        PlanningChoice::at_the_start(configured, &estimate(complexity, ambiguity), agents);
     format!("{style} {reason}")
 }
 
@@ -32,8 +33,8 @@ fn adaptive_looks_at_the_task_before_it_looks_at_the_team() {
 #[test]
 fn what_was_configured_is_used_and_stays() {
     for style in [Style::Cpde, Style::Dpde] {
-        let chosen = Chosen::at_the_start(style, &estimate(0, 100), 20);
-        assert_eq!(chosen, Chosen { style, reason: PlanningReason::Configured });
+        let chosen = PlanningChoice::at_the_start(style, &estimate(0, 100), 20);
+        assert_eq!(chosen, PlanningChoice { style, reason: PlanningReason::Configured });
         assert_eq!(chosen.after_a_round(style, true), chosen);
         assert_eq!(chosen.after_a_round(style, false), chosen);
     }
@@ -41,10 +42,10 @@ fn what_was_configured_is_used_and_stays() {
 
 #[test]
 fn adaptive_changes_after_a_round_that_missed_and_after_no_other() {
-    let first = Chosen::at_the_start(Style::Adaptive, &estimate(0, 0), 5);
+    let first = PlanningChoice::at_the_start(Style::Adaptive, &estimate(0, 0), 5);
     assert_eq!(first.after_a_round(Style::Adaptive, false), first);
     let second = first.after_a_round(Style::Adaptive, true);
-    assert_eq!(second, Chosen { style: Style::Dpde, reason: PlanningReason::MissedExpectations });
+    assert_eq!(second, PlanningChoice { style: Style::Dpde, reason: PlanningReason::MissedExpectations });
     assert_eq!(second.after_a_round(Style::Adaptive, true).style, Style::Cpde);
 }
 

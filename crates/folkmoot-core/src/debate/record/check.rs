@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{DebateRecord, Learned, LogLine, SessionRecord, TurnRecord, VersionRecord, note::MEMBER};
+use super::{DebateRecord, LessonRecord, LogLine, SessionRecord, TurnRecord, VersionRecord, note::MEMBER};
 use crate::{
     Refusal,
     run::{Run, RunKind},
@@ -113,7 +113,7 @@ fn check_one(record: &DebateRecord) -> Result<usize, Refusal> {
             }
             Ok(message.len() + check_json("data", data)?)
         }
-        DebateRecord::Lesson(Learned { id, language, root_cause, lesson, tags, .. }) => {
+        DebateRecord::Lesson(LessonRecord { id, language, root_cause, lesson, tags, .. }) => {
             check_uuid("id", id)?;
             language.as_ref().map_or(Ok(()), |word| text::check_filled("language", word, WORD_BYTES_MAX))?;
             text::check_filled("root_cause", root_cause, text::REASON_BYTES_MAX)?;

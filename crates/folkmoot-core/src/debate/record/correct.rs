@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Stored, StoredLesson, stored, told};
+use super::{StoredLesson, StoredRow, stored, told};
 use crate::{Digest, Principal, Refusal, Role, run::Run, text};
 
 /// The only event that a run has after its end: a lesson's row was replaced.
@@ -37,7 +37,7 @@ impl Correction {
         let lesson = Digest::of(self.text.as_bytes());
         let row = StoredLesson { lesson, place: stored::place(run.seq + 1), ..self.lesson.clone() };
         let payload = json!({ "lesson": row.id, "reason": self.reason }).to_string();
-        let payload = told(&payload, &[Stored::Lesson(Box::new(row.clone())).note()])?;
+        let payload = told(&payload, &[StoredRow::Lesson(Box::new(row.clone())).note()])?;
         Ok((row, payload))
     }
 }

@@ -6,14 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    CorruptLog, Digest, Event, Fact, Refusal, event,
+    CorruptLog, Digest, Event, Fact, Refusal,
+    event::EventKind,
     run::{Run, RunKind},
 };
 
 /// Under which name an event tells of the rows that were kept with it.
 pub(super) const MEMBER: &str = "records";
 
-/// What the log says of one row.
+/// What an event of the log says of one row: its digest, and the content that it uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordNote {
     /// Where people find the row.
@@ -31,7 +32,7 @@ pub struct RecordNote {
 }
 
 vocabulary! {
-    /// Where people find what a debate keeps.
+    /// The view in which people find a record of a debate.
     pub enum DebateTable {
         /// Its session.
         Sessions = "debate_sessions",
@@ -81,7 +82,7 @@ fn of(fact: &Fact) -> Result<Vec<RecordNote>, CorruptLog> {
         records: Vec<RecordNote>,
     }
     // Anything but an object tells of nothing.
-    if event::EventKind::is_ours(&fact.kind) || !fact.payload.trim_start().starts_with('{') {
+    if EventKind::is_ours(&fact.kind) || !fact.payload.trim_start().starts_with('{') {
         return Ok(Vec::new());
     }
     CorruptLog::parse::<RecordNotesPayload>(fact).map(|told| told.records)

@@ -4,7 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    DebateRecord, DebateTable, Learned, LogLevel, LogLine, RecordNote, SessionRecord, TurnRecord, VersionRecord, uuid,
+    DebateRecord, DebateTable, LessonRecord, LogLevel, LogLine, RecordNote, SessionRecord, TurnRecord, VersionRecord,
+    uuid,
 };
 use crate::{
     AgentRole, Artifact, Deadline, DebatePhase, Digest, Domain, Name, RunId, Timestamp, agent::Share, canonical,
@@ -12,7 +13,7 @@ use crate::{
 
 /// A row of a debate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stored {
+pub enum StoredRow {
     /// Its session.
     Session(Box<StoredSession>),
     /// A turn.
@@ -177,7 +178,12 @@ pub(super) fn place(seq: u64) -> u64 {
 }
 
 /// The rows and texts of what is kept with event `seq` of a run.
-pub(crate) fn stored(run: &RunId, seq: u64, records: &[DebateRecord], at: Timestamp) -> (Vec<Stored>, Vec<Artifact>) {
+pub(crate) fn stored(
+    run: &RunId,
+    seq: u64,
+    records: &[DebateRecord],
+    at: Timestamp,
+) -> (Vec<StoredRow>, Vec<Artifact>) {
     let mut texts = Texts::default();
     let rows = (place(seq)..).zip(records).map(|(place, record)| texts.store(run, place, record, at)).collect();
     (rows, texts.0)
@@ -187,13 +193,13 @@ pub(crate) fn stored(run: &RunId, seq: u64, records: &[DebateRecord], at: Timest
 struct Texts(Vec<Artifact>);
 
 impl Texts {
-    fn store(&mut self, run: &RunId, place: u64, record: &DebateRecord, at: Timestamp) -> Stored {
+    fn store(&mut self, run: &RunId, place: u64, record: &DebateRecord, at: Timestamp) -> StoredRow {
         let run_id = run.clone();
         match record {
             DebateRecord::Session(session) => {
                 let SessionRecord { topology, coordination_protocol, total_rounds, final_consensus_score, .. } =
                     session;
-                Stored::Session(Box::new(StoredSession {
+                StoredRow::Session(Box::new(StoredSession {
                     run_id,
                     place,
                     topic: self.text(&session.topic),
@@ -210,7 +216,7 @@ impl Texts {
             DebateRecord::Turn(turn) => {
                 let TurnRecord { id, round, phase, agent_id, agent_role, provider, model, confidence, .. } =
                     turn.as_ref();
-                Stored::Turn(Box::new(StoredTurn {
+                StoredRow::Turn(Box::new(StoredTurn {
                     run_id,
                     id: id.clone(),
                     place,
@@ -234,7 +240,7 @@ impl Texts {
                 let VersionRecord { id, turn_id, language, version_number, quality_score, test_pass_rate, .. } =
                     version.as_ref();
                 let diff = Some(&version.diff_from_previous).filter(|diff| !diff.is_empty());
-                Stored::Version(Box::new(StoredVersion {
+                StoredRow::Version(Box::new(StoredVersion {
                     run_id,
                     id: id.clone(),
                     place,
@@ -249,18 +255,20 @@ impl Texts {
                     at,
                 }))
             }
-            DebateRecord::Line(LogLine { level, message, data, expires_after }) => Stored::Line(Box::new(StoredLine {
-                id: uuid(&[run.as_str(), "line", &place.to_string()]),
-                run_id,
-                place,
-                level: *level,
-                message: message.clone(),
-                data: (!data.is_null()).then(|| data.to_string()),
-                at,
-                expires_at: expires_after.map_or(Deadline::Never, |span| Deadline::At(at.plus(span))),
-            })),
-            DebateRecord::Lesson(Learned { id, domain, language, root_cause, lesson, confidence, tags }) => {
-                Stored::Lesson(Box::new(StoredLesson {
+            DebateRecord::Line(LogLine { level, message, data, expires_after }) => {
+                StoredRow::Line(Box::new(StoredLine {
+                    id: uuid(&[run.as_str(), "line", &place.to_string()]),
+                    run_id,
+                    place,
+                    level: *level,
+                    message: message.clone(),
+                    data: (!data.is_null()).then(|| data.to_string()),
+                    at,
+                    expires_at: expires_after.map_or(Deadline::Never, |span| Deadline::At(at.plus(span))),
+                }))
+            }
+            DebateRecord::Lesson(LessonRecord { id, domain, language, root_cause, lesson, confidence, tags }) => {
+                StoredRow::Lesson(Box::new(StoredLesson {
                     run_id,
                     id: id.clone(),
                     place,
@@ -289,48 +297,48 @@ impl Texts {
     }
 }
 
-impl Stored {
+impl StoredRow {
     /// Whose it is.
     pub fn run_id(&self) -> &RunId {
         match self {
-            Stored::Session(row) => &row.run_id,
-            Stored::Turn(row) => &row.run_id,
-            Stored::Version(row) => &row.run_id,
-            Stored::Line(row) => &row.run_id,
-            Stored::Lesson(row) => &row.run_id,
+            StoredRow::Session(row) => &row.run_id,
+            StoredRow::Turn(row) => &row.run_id,
+            StoredRow::Version(row) => &row.run_id,
+            StoredRow::Line(row) => &row.run_id,
+            StoredRow::Lesson(row) => &row.run_id,
         }
     }
 
     /// Where people find it.
     pub fn table(&self) -> DebateTable {
         match self {
-            Stored::Session(_) => DebateTable::Sessions,
-            Stored::Turn(_) => DebateTable::Turns,
-            Stored::Version(_) => DebateTable::Versions,
-            Stored::Line(_) => DebateTable::Logs,
-            Stored::Lesson(_) => DebateTable::Lessons,
+            StoredRow::Session(_) => DebateTable::Sessions,
+            StoredRow::Turn(_) => DebateTable::Turns,
+            StoredRow::Version(_) => DebateTable::Versions,
+            StoredRow::Line(_) => DebateTable::Logs,
+            StoredRow::Lesson(_) => DebateTable::Lessons,
         }
     }
 
     /// Which one it is in its debate: what is kept again under this replaces what was there.
     pub fn id(&self) -> String {
         match self {
-            Stored::Session(row) => row.run_id.to_string(),
-            Stored::Turn(row) => row.id.clone(),
-            Stored::Version(row) => row.version_number.to_string(),
-            Stored::Line(row) => row.id.clone(),
-            Stored::Lesson(row) => row.id.clone(),
+            StoredRow::Session(row) => row.run_id.to_string(),
+            StoredRow::Turn(row) => row.id.clone(),
+            StoredRow::Version(row) => row.version_number.to_string(),
+            StoredRow::Line(row) => row.id.clone(),
+            StoredRow::Lesson(row) => row.id.clone(),
         }
     }
 
     /// What the log says of it.
     pub fn note(&self) -> RecordNote {
         let says = match self {
-            Stored::Session(row) => serde_json::to_value(row),
-            Stored::Turn(row) => serde_json::to_value(row),
-            Stored::Version(row) => serde_json::to_value(row),
-            Stored::Line(row) => serde_json::to_value(row),
-            Stored::Lesson(row) => serde_json::to_value(row),
+            StoredRow::Session(row) => serde_json::to_value(row),
+            StoredRow::Turn(row) => serde_json::to_value(row),
+            StoredRow::Version(row) => serde_json::to_value(row),
+            StoredRow::Line(row) => serde_json::to_value(row),
+            StoredRow::Lesson(row) => serde_json::to_value(row),
         };
         let says = says.expect("structs of texts and integers are JSON");
         let says = canonical::canonical(&says).expect("columns have plain names, and their numbers are integers");
@@ -339,20 +347,20 @@ impl Stored {
             id: self.id(),
             digest: Digest::of(says.as_bytes()),
             contents: self.contents(),
-            fleeting: matches!(self, Stored::Line(row) if row.expires_at != Deadline::Never),
+            fleeting: matches!(self, StoredRow::Line(row) if row.expires_at != Deadline::Never),
         }
     }
 
     /// The texts that it shows.
     fn contents(&self) -> Vec<Digest> {
         let contents = match self {
-            Stored::Session(row) => vec![Some(row.topic), row.config, row.outcome, row.metadata],
-            Stored::Turn(row) => {
+            StoredRow::Session(row) => vec![Some(row.topic), row.config, row.outcome, row.metadata],
+            StoredRow::Turn(row) => {
                 vec![Some(row.content), row.tool_calls, row.test_results, row.reflections, row.metadata]
             }
-            Stored::Version(row) => vec![Some(row.code), row.metrics, row.diff_from_previous],
-            Stored::Line(_) => Vec::new(),
-            Stored::Lesson(row) => vec![Some(row.root_cause), Some(row.lesson)],
+            StoredRow::Version(row) => vec![Some(row.code), row.metrics, row.diff_from_previous],
+            StoredRow::Line(_) => Vec::new(),
+            StoredRow::Lesson(row) => vec![Some(row.root_cause), Some(row.lesson)],
         };
         contents.into_iter().flatten().collect()
     }

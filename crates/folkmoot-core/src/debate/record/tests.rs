@@ -65,8 +65,8 @@ fn line(change: impl FnOnce(&mut LogLine)) -> DebateRecord {
     DebateRecord::Line(line)
 }
 
-fn lesson(change: impl FnOnce(&mut Learned)) -> DebateRecord {
-    let mut lesson = Learned {
+fn lesson(change: impl FnOnce(&mut LessonRecord)) -> DebateRecord {
+    let mut lesson = LessonRecord {
         id: uuid(&["r1", "lesson", "1"]),
         domain: Domain::Code,
         language: None,
@@ -172,8 +172,8 @@ fn what_is_kept_again_under_its_id_stands_instead_of_what_was_there() {
     keep(&mut world, "a", "{}", vec![session(1), turn(|_| ()), version(|_| ())]).unwrap();
     let later = version(|version| version.code = "print(2)".to_owned());
     keep(&mut world, "b", "{}", vec![session(2), turn(|turn| turn.round = 2), later]).unwrap();
-    let rows: Vec<&Stored> = world.kept["r1"].values().collect();
-    let [Stored::Session(session), Stored::Turn(turn), Stored::Version(version)] = rows.as_slice() else {
+    let rows: Vec<&StoredRow> = world.kept["r1"].values().collect();
+    let [StoredRow::Session(session), StoredRow::Turn(turn), StoredRow::Version(version)] = rows.as_slice() else {
         panic!("three were expected: {rows:?}");
     };
     assert_eq!((session.total_rounds, turn.round), (2, 2));
@@ -199,14 +199,14 @@ fn a_row_that_somebody_changed_added_or_removed_is_found() {
         let mut changed = world.clone();
         let mut fleeting = false;
         let row_now = match row.clone() {
-            Stored::Session(row) => Stored::Session(Box::new(StoredSession { total_rounds: 9, ..*row })),
-            Stored::Turn(row) => Stored::Turn(Box::new(StoredTurn { confidence: None, ..*row })),
-            Stored::Version(row) => Stored::Version(Box::new(StoredVersion { test_pass_rate: None, ..*row })),
-            Stored::Line(row) => {
+            StoredRow::Session(row) => StoredRow::Session(Box::new(StoredSession { total_rounds: 9, ..*row })),
+            StoredRow::Turn(row) => StoredRow::Turn(Box::new(StoredTurn { confidence: None, ..*row })),
+            StoredRow::Version(row) => StoredRow::Version(Box::new(StoredVersion { test_pass_rate: None, ..*row })),
+            StoredRow::Line(row) => {
                 fleeting = row.expires_at != crate::Deadline::Never;
-                Stored::Line(Box::new(StoredLine { message: "in time".to_owned(), ..*row }))
+                StoredRow::Line(Box::new(StoredLine { message: "in time".to_owned(), ..*row }))
             }
-            Stored::Lesson(row) => Stored::Lesson(Box::new(StoredLesson { confidence: Share::ONE, ..*row })),
+            StoredRow::Lesson(row) => StoredRow::Lesson(Box::new(StoredLesson { confidence: Share::ONE, ..*row })),
         };
         changed.kept.get_mut("r1").unwrap().insert(key.clone(), row_now);
         let named = format!("in {} {}", key.0, key.1);
@@ -217,7 +217,7 @@ fn a_row_that_somebody_changed_added_or_removed_is_found() {
     }
     let mut added = world.clone();
     let mut forged = world.kept["r1"].values().find(|row| row.table() == DebateTable::Turns).unwrap().clone();
-    let Stored::Turn(row) = &mut forged else { unreachable!("it is a turn") };
+    let StoredRow::Turn(row) = &mut forged else { unreachable!("it is a turn") };
     row.id = uuid(&["r1", "turn", "forged"]);
     added.kept.get_mut("r1").unwrap().insert((DebateTable::Turns, row.id.clone()), forged);
     assert!(problem(&added).unwrap().contains("in debate_turns"));

@@ -39,7 +39,7 @@ vocabulary! {
 
 /// A topology, and why it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Selected {
+pub struct TopologyChoice {
     /// Which one.
     pub topology: Topology,
     /// Why.
@@ -55,7 +55,7 @@ impl Traits {
 
 impl Topology {
     /// The first that fits: what was said of the work before what is counted of the team.
-    pub const fn select(traits: Traits) -> Selected {
+    pub const fn select(traits: Traits) -> TopologyChoice {
         let (topology, reason) = match traits {
             Traits { hierarchical: true, .. } => (Topology::Tree, SelectReason::Hierarchical),
             Traits { ordered: true, .. } => (Topology::Chain, SelectReason::Ordered),
@@ -64,6 +64,6 @@ impl Topology {
             Traits { agents: 4..=6, max_parallel: 0..=2, .. } => (Topology::Star, SelectReason::LittleParallel),
             Traits { .. } => (Topology::GraphMesh, SelectReason::ManyAgents),
         };
-        Selected { topology, reason }
+        TopologyChoice { topology, reason }
     }
 }

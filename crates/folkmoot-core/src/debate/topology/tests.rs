@@ -310,7 +310,7 @@ fn a_topology_is_selected_by_what_was_said_first_and_counted_next() {
         let has = |word| said.contains(word);
         let (hierarchical, ordered, centralized) = (has("hierarchical"), has("ordered"), has("centralized"));
         let traits = Traits { hierarchical, ordered, centralized, ..Traits::of(agents, max_parallel) };
-        let Selected { topology, reason } = Topology::select(traits);
+        let TopologyChoice { topology, reason } = Topology::select(traits);
         format!("{topology} {reason}")
     };
     assert_eq!(select("hierarchical ordered centralized", 2, 1), "tree hierarchical");

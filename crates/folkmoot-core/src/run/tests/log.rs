@@ -1,5 +1,6 @@
 use crate::{
-    Deadline, Event, Fact, Role, Run, RunId, audit,
+    Deadline, Event, Fact, Role, Run, RunId,
+    audit::{self, AuditedRow},
     journal::{Entry, EntryKind, EntryState, StepError, Waits},
     run::{Conclusion, Outage, Parked, RunEvent, RunLimits, RunStart, RunState, RunStatus, end},
     transcript::{check, play, time},
@@ -119,7 +120,7 @@ fn the_log_says_all_of_a_run() {
 }
 
 /// A run with a journal, its end, and what the log has of both.
-fn ended() -> (audit::AuditedRow, Vec<Event>) {
+fn ended() -> (AuditedRow, Vec<Event>) {
     let world = play(
         r#"
         09:00 bot starts r1 draft@1
@@ -137,16 +138,15 @@ fn a_row_or_a_journal_that_somebody_changed_is_found() {
     let (row, events) = ended();
     assert_eq!(audit::check_row("run:r1", Some(&row), &events), None);
     assert_eq!(row.to_string(), "completed, claim 1, 1 steps, 4 events");
-    let audit::AuditedRow::Run(run, journal, _) = &row else { unreachable!("it is a run") };
-    let found = |row: Option<audit::AuditedRow>| audit::check_row("run:r1", row.as_ref(), &events).unwrap().problem;
-    let changed =
-        audit::AuditedRow::Run(Box::new(Run { epoch: 2, ..run.as_ref().clone() }), journal.clone(), Vec::new());
+    let AuditedRow::Run(run, journal, _) = &row else { unreachable!("it is a run") };
+    let found = |row: Option<AuditedRow>| audit::check_row("run:r1", row.as_ref(), &events).unwrap().problem;
+    let changed = AuditedRow::Run(Box::new(Run { epoch: 2, ..run.as_ref().clone() }), journal.clone(), Vec::new());
     let disagrees = "its row (completed, claim 2, 1 steps, 4 events) disagrees with the log (completed, claim 1, 1 steps, 4 events) in epoch";
     assert_eq!(found(Some(changed)), disagrees);
-    let forgotten = audit::AuditedRow::Run(run.clone(), Vec::new(), Vec::new());
+    let forgotten = AuditedRow::Run(run.clone(), Vec::new(), Vec::new());
     assert!(found(Some(forgotten)).contains("0 steps"));
     let forged = Entry { attempts: 9, ..journal[0].clone() };
-    assert!(found(Some(audit::AuditedRow::Run(run.clone(), vec![forged], Vec::new()))).contains("disagrees"));
+    assert!(found(Some(AuditedRow::Run(run.clone(), vec![forged], Vec::new()))).contains("disagrees"));
     assert_eq!(found(None), "the log has this run, but its row is gone");
 }
 

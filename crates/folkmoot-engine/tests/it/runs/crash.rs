@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path, time::Duration};
 use folkmoot_core::{
     GateStatus, Role,
     gate::{Choice, Verdict},
-    question::{self, Close, Closing, QuestionType},
+    question::{Close, Closing, QuestionStatus, QuestionType},
     run::{RunLimits, Starting},
 };
 use folkmoot_engine::{
@@ -173,7 +173,7 @@ async fn decide(engine: &Engine, traces: &Traces) {
         };
         engine.decide(alice.clone().into(), said).await.unwrap();
     }
-    let status = Some(question::QuestionStatus::Pending);
+    let status = Some(QuestionStatus::Pending);
     let query = QuestionQuery { status, limit: 100, ..QuestionQuery::default() };
     for view in engine.questions(&alice, query).await.unwrap().items {
         let close = Close::Answer("red".into());

@@ -7,8 +7,8 @@ use folkmoot_core::{
     AgentRole, DebatePhase, Digest, Domain, Role, RunId, Timeout,
     agent::Share,
     debate::record::{
-        DebateRecord, DebateStatus, Learned, LogLevel, LogLine, Remembered, SessionRecord, TurnRecord, VersionRecord,
-        uuid,
+        DebateRecord, DebateStatus, LessonRecord, LogLevel, LogLine, RememberedLesson, SessionRecord, TurnRecord,
+        VersionRecord, uuid,
     },
     erase::Erasing,
 };
@@ -77,7 +77,7 @@ fn line(expires_after: Option<Duration>) -> DebateRecord {
 }
 
 fn lesson(run: &RunId) -> DebateRecord {
-    DebateRecord::Lesson(Learned {
+    DebateRecord::Lesson(LessonRecord {
         id: uuid(&[run.as_str(), "lesson"]),
         domain: Domain::Architecture,
         language: None,
@@ -282,7 +282,7 @@ async fn an_agent_sees_its_own_debates_and_everybody_else_sees_all() {
 
 #[tokio::test]
 async fn a_debate_is_shown_what_earlier_ones_learnt_and_always_the_same() {
-    async fn pupil(ctx: Ctx, (): ()) -> Result<(Vec<Remembered>, Vec<Remembered>), Failure> {
+    async fn pupil(ctx: Ctx, (): ()) -> Result<(Vec<RememberedLesson>, Vec<RememberedLesson>), Failure> {
         let before = ctx.lessons("before", None, false, 5).await?;
         ctx.gate("go", GateSpec::new("Go on?")).await?;
         Ok((before, ctx.lessons("after", Some(Domain::Architecture), false, 5).await?))
@@ -300,7 +300,7 @@ async fn a_debate_is_shown_what_earlier_ones_learnt_and_always_the_same() {
     for id in [&pupil, &elves] {
         house.approve(id).await;
         let output = house.outcome(id).await.unwrap();
-        learnt.push(serde_json::from_value::<(Vec<Remembered>, Vec<Remembered>)>(output).unwrap());
+        learnt.push(serde_json::from_value::<(Vec<RememberedLesson>, Vec<RememberedLesson>)>(output).unwrap());
     }
     assert_eq!(learnt[0].0, [], "what was learnt later does not change what was answered");
     let [lesson] = learnt[0].1.as_slice() else { panic!("one lesson was expected: {learnt:?}") };

@@ -23,7 +23,7 @@ use crate::{
     auth::{Authenticated, while_it_stands},
     error::ApiError,
     extract::{AuthenticatedCall, PathText, Query},
-    plans::{self, PlanGate, Planned, compat},
+    plans::{self, PlanGate, PlanSnapshot, compat},
     routes::plans::events::stream,
 };
 
@@ -199,7 +199,7 @@ fn expired() -> PlannerError {
     PlannerError::new(StatusCode::GONE, code::EXPIRED, compat::EXPIRED)
 }
 
-/// The gate that is meant.
+/// The gate of a plan that a call means.
 struct PlanGateMatch {
     id: RunId,
     session: SessionId,
@@ -249,7 +249,7 @@ fn unknown(error: Error, session: &str) -> PlannerError {
     }
 }
 
-fn answer(planned: Planned) -> Result<Json<PlanAnswer>, PlannerError> {
+fn answer(planned: PlanSnapshot) -> Result<Json<PlanAnswer>, PlannerError> {
     let session_id = planned.session().clone();
     let waits_for = planned.asked.as_ref().map(|asked| asked.request.approval_id(&session_id));
     compat::answer(planned).map(Json).map_err(|Fault { code, message }| {

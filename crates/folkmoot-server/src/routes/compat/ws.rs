@@ -18,7 +18,7 @@ use crate::{
     error::ApiError,
     extract::Query,
     routes::events::{self, FeedEnd, From},
-    socket::{Knock, SocketDialect},
+    socket::{SocketDialect, SocketUpgrade},
 };
 
 /// Follows decisions over a WebSocket
@@ -31,7 +31,7 @@ use crate::{
         (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
 pub(crate) async fn ws(
     State(app): State<App>,
-    knock: Knock,
+    knock: SocketUpgrade,
     headers: HeaderMap,
     Query(from): Query<From>,
 ) -> Result<Response, ApiError> {

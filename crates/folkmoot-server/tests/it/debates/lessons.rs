@@ -3,7 +3,7 @@
 use folkmoot_core::{
     AgentRole, DebatePhase, Domain,
     agent::Share,
-    debate::record::{DebateRecord, Learned, TurnRecord, uuid},
+    debate::record::{DebateRecord, LessonRecord, TurnRecord, uuid},
 };
 use folkmoot_engine::{Ctx, Failure, Workflows};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub async fn teach(ctx: Ctx, (): ()) -> Result<(), Failure> {
         metadata: Value::Null,
         response_time_ms: 1,
     };
-    let learned = Learned {
+    let learned = LessonRecord {
         id: uuid(&[&run, "lesson"]),
         domain: Domain::Code,
         language: None,

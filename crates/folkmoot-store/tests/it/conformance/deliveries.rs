@@ -2,7 +2,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use folkmoot_core::{
     Delivery, Outcome, Timestamp,
-    delivery::{Again, DeliveryResult, DeliveryState, DeliveryStatus},
+    delivery::{DeliveryResult, DeliveryState, DeliveryStatus, RetryAdvice},
     gate::Opening,
 };
 use folkmoot_store::{DeliveryQuery, Store, WaitingFor};
@@ -67,7 +67,7 @@ pub(crate) async fn a_delivery_reads_back_through_its_whole_life(world: &World<i
         (sending.state, read(&waiting.id).await),
         (DeliveryState::Sending { until: noon().plus(LEASE) }, sending.clone())
     );
-    let failed = fails("503\u{0} of \"x\"", Again::After(Duration::from_secs(600)));
+    let failed = fails("503\u{0} of \"x\"", RetryAdvice::After(Duration::from_secs(600)));
     let failed = delivery_of(store.execute(settle(&sending, failed)).await);
     assert_eq!(failed.last_error.as_deref(), Some("503\u{fffd} of \"x\""));
     assert_eq!(
@@ -77,7 +77,7 @@ pub(crate) async fn a_delivery_reads_back_through_its_whole_life(world: &World<i
     assert_eq!(deliveries_of(store.execute(take(channel, 9)).await), [], "not yet due");
     world.clock.advance(minutes(10));
     let [again] = <[Delivery; 1]>::try_from(deliveries_of(store.execute(take(channel, 9)).await)).unwrap();
-    let dead = delivery_of(store.execute(settle(&again, fails("410", Again::Never))).await);
+    let dead = delivery_of(store.execute(settle(&again, fails("410", RetryAdvice::Never))).await);
     assert_eq!((dead.status(), dead.attempts, read(&waiting.id).await), (DeliveryStatus::Dead, 2, dead.clone()));
     let resent = delivery_of(store.execute(redeliver(&dead.id)).await);
     assert_eq!((resent.status(), resent.attempts, resent.epoch), (DeliveryStatus::Waiting, 0, 2));
@@ -108,7 +108,7 @@ pub(crate) async fn of_many_takers_at_once_one_gets_each_delivery(world: &World<
     assert!(again.iter().all(|delivery| delivery.attempts == 2));
     // Whoever lost the lease has nothing to say; whoever has it does.
     for (lost, has) in taken.iter().map(|lost| (lost, again.iter().find(|has| has.id == lost.id).unwrap())) {
-        let lost = settle(lost, fails("too late", Again::Never));
+        let lost = settle(lost, fails("too late", RetryAdvice::Never));
         let (lost, told) = tokio::join!(biased; store.execute(lost), store.execute(settle(has, DeliveryResult::Told)));
         assert_eq!(lost, Ok(Outcome::Nothing));
         assert_eq!(delivery_of(told).status(), DeliveryStatus::Delivered);
@@ -191,7 +191,7 @@ pub(crate) async fn paging_visits_every_delivery_once(world: &World<impl Place>)
     }
     let dead = deliveries_of(store.execute(take("mail", 5)).await);
     for delivery in &dead {
-        store.execute(settle(delivery, fails("no", Again::Never))).await.unwrap();
+        store.execute(settle(delivery, fails("no", RetryAdvice::Never))).await.unwrap();
     }
     let count = async |query: DeliveryQuery| {
         let (mut after, mut found) = (None, Vec::new());

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use folkmoot_core::{
     Action, Actor, Command, Deadline, Delivery, Outcome, Scope,
-    delivery::{Again, DeliveryResult},
+    delivery::{DeliveryResult, RetryAdvice},
     gate::Choice,
     halt::Raising,
     journal::{EntryState, Waits},
@@ -247,7 +247,7 @@ impl Model {
             39..=41 => take(["all", "gates"][random.below(2)], 1 + random.below(4) as u32),
             42..=43 if !self.taken.is_empty() => {
                 let taken = &self.taken[self.taken.len().saturating_sub(1 + random.below(8))];
-                let again = [Again::Later, Again::Never][random.below(2)];
+                let again = [RetryAdvice::Later, RetryAdvice::Never][random.below(2)];
                 settle(taken, if random.below(2) == 0 { DeliveryResult::Told } else { fails("no", again) })
             }
             44 if !self.taken.is_empty() => redeliver(&self.taken[random.below(self.taken.len())].id),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use folkmoot_core::{
     AgentRole, Command, DebatePhase, Domain,
     agent::Share,
-    debate::record::{DebateRecord, Learned, LogLevel, LogLine, SessionRecord, TurnRecord, VersionRecord, uuid},
+    debate::record::{DebateRecord, LessonRecord, LogLevel, LogLine, SessionRecord, TurnRecord, VersionRecord, uuid},
     journal::Write,
     run::Starting,
 };
@@ -104,7 +104,7 @@ pub(crate) fn line(level: LogLevel, expires_after: Option<Duration>) -> DebateRe
 }
 
 pub(crate) fn lesson(run: &str, n: &str) -> DebateRecord {
-    DebateRecord::Lesson(Learned {
+    DebateRecord::Lesson(LessonRecord {
         id: uuid(&[run, "lesson", n]),
         domain: Domain::Code,
         language: Some("python".to_owned()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use folkmoot_core::{
     Action, Actor, Command, Delivery, DeliveryId, Outcome, Webhook, WebhookId,
-    delivery::{Abandonment, Again, DeliveryResult, Settling, Subscription},
+    delivery::{Abandonment, DeliveryResult, RetryAdvice, Settling, Subscription},
     webhook::{NewWebhook, WebhookChange},
 };
 use folkmoot_store::{DeliveryQuery, Error, Store};
@@ -33,7 +33,7 @@ pub(crate) fn settle(delivery: &Delivery, result: DeliveryResult) -> Command {
     command(Actor::System, Action::SettleDelivery(Box::new(Settling { delivery: id, epoch, result })))
 }
 
-pub(crate) fn fails(reason: &str, again: Again) -> DeliveryResult {
+pub(crate) fn fails(reason: &str, again: RetryAdvice) -> DeliveryResult {
     DeliveryResult::Failed { reason: reason.to_owned(), again }
 }
 

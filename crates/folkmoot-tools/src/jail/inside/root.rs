@@ -146,7 +146,7 @@ fn at(path: impl AsRef<Path>) -> PathBuf {
     Path::new(SITE).join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// Something of this machine that the job will see.
+/// A file or folder of this machine that is mounted in the jail.
 struct BindMount {
     source: File,
     folder: bool,

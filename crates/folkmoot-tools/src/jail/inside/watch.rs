@@ -96,15 +96,15 @@ fn shared_mapping(line: &str) -> Option<(u64, u64)> {
 }
 
 #[derive(Debug, Default)]
-struct Everybody {
+struct ProcessTotals {
     tasks: u64,
     cpu: Duration,
     memory_bytes: u64,
 }
 
-fn everybody() -> Everybody {
+fn everybody() -> ProcessTotals {
     let (ticks, page) = (unit(SysconfVar::CLK_TCK, 100), unit(SysconfVar::PAGE_SIZE, 4096));
-    let mut all = Everybody::default();
+    let mut all = ProcessTotals::default();
     for process in processes() {
         // One that has just ended is counted with the reaped.
         let Ok(stat) = fs::read_to_string(process.join("stat")) else { continue };

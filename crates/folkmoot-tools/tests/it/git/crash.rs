@@ -20,7 +20,7 @@ async fn a_run_that_comes_back_gets_its_worktree_as_it_was() {
     assert!(second.folder().join("not committed").exists());
     // The step that was not recorded is done again, and finds it done.
     let again = second.commit(files([("b", "b")]), &author("B")).await.unwrap();
-    assert_eq!(again, Committed { commit, changed: false });
+    assert_eq!(again, SnapshotCommit { commit, changed: false });
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         evidence, forms,
-        room::{At, Room, Spoken, TurnRequest},
+        room::{At, Room, TurnRequest, TurnResult},
         state::{Candidate, DebateState, Point},
         tell,
     },
@@ -29,7 +29,7 @@ const RED_TEAM: &str = "red-team";
 
 /// An attack, and the test that shows it.
 #[derive(Clone, Debug)]
-struct Landed {
+struct ProvenAttack {
     finding: Finding,
     test: Option<TestCase>,
 }
@@ -74,7 +74,7 @@ impl Room {
                     mended += defended;
                     if defended == 0 {
                         // Voters are told what stands against an answer.
-                        unmended.extend(landed.iter().map(|Landed { finding, .. }| Point {
+                        unmended.extend(landed.iter().map(|ProvenAttack { finding, .. }| Point {
                             author: target.author.clone(),
                             text: format!("attack ({}) that nobody mended: {}", finding.severity, finding.title),
                         }));
@@ -137,7 +137,7 @@ impl Room {
         target: &Candidate,
         new: &[Finding],
         tests: &[TestCase],
-    ) -> Result<Vec<Landed>, Failure> {
+    ) -> Result<Vec<ProvenAttack>, Failure> {
         let mut landed = Vec::new();
         for (number, finding) in new.iter().enumerate() {
             let test = tests.iter().find(|test| finding.test == Some(findings::test_digest(&test.code)));
@@ -155,12 +155,12 @@ impl Room {
                         DebateEvent::Tested { author: target.author.clone(), phase: at.phase, passed, of, failed };
                     tell(ctx, &format!("{key}/told"), told).await?;
                     if held {
-                        landed.push(Landed { finding: finding.clone(), test: Some(test.clone()) });
+                        landed.push(ProvenAttack { finding: finding.clone(), test: Some(test.clone()) });
                     }
                 }
                 // What could be executed and is not shown is only said.
                 (None, Some(_)) => {}
-                (_, None) => landed.push(Landed { finding: finding.clone(), test: None }),
+                (_, None) => landed.push(ProvenAttack { finding: finding.clone(), test: None }),
             }
         }
         Ok(landed)
@@ -173,12 +173,12 @@ impl Room {
         at: At,
         round: u32,
         target: &Candidate,
-        landed: &[Landed],
+        landed: &[ProvenAttack],
         state: &mut DebateState,
     ) -> Result<(u32, u32), Failure> {
         let mut notes = state.notes_for(TurnPart::Defence);
         notes.push((NoteKind::Own, target.text.clone()));
-        notes.extend(landed.iter().map(|Landed { finding, test }| {
+        notes.extend(landed.iter().map(|ProvenAttack { finding, test }| {
             let test = test.as_ref().map_or_else(String::new, |test| format!("\n\nThis test fails:\n{}", test.code));
             (NoteKind::Finding, format!("{} ({}): {}{test}", finding.title, finding.severity, finding.detail))
         }));
@@ -268,8 +268,8 @@ fn side(state: &DebateState, roles: &[AgentRole], but: Option<&Name>) -> Option<
 }
 
 /// What a red team handed in, and its tests. What cannot be read is never "nothing found".
-fn read(spoken: Option<&Spoken>) -> (RedTeamReport, Vec<TestCase>) {
-    let Some(value) = spoken.and_then(Spoken::answered) else { return (RedTeamReport::Unread, Vec::new()) };
+fn read(spoken: Option<&TurnResult>) -> (RedTeamReport, Vec<TestCase>) {
+    let Some(value) = spoken.and_then(TurnResult::answered) else { return (RedTeamReport::Unread, Vec::new()) };
     let mut tests = Vec::new();
     let findings = value["findings"].as_array().into_iter().flatten().map(|finding| {
         let text = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();

@@ -5,21 +5,21 @@ use folkmoot_core::{
     Agent, Name,
     agent::{Share, choose},
     debate::{
-        Cast, DebateEvent, DebateVerdict, DecidedBy, Dissent, NoDecision, NoteKind, TurnPart,
+        CastVote, DebateEvent, DebateVerdict, DecidedBy, Dissent, NoDecision, NoteKind, TurnPart,
         consensus::{Consensus, Contribution, label},
-        effective::{Effective, ModelRef},
+        effective::{EffectiveVotes, ModelRef},
     },
-    voting::{Ballot, Elected, VotingRules, elect},
+    voting::{Ballot, ElectionResult, VotingRules, elect},
 };
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
 
 use super::{
     super::{
-        Ends,
+        EndReason,
         config::NOBODY,
         forms,
-        room::{At, Room, Spoken, TurnRequest},
+        room::{At, Room, TurnRequest, TurnResult},
         state::{Candidate, DebateState},
         tell,
     },
@@ -31,9 +31,9 @@ const CONFIDENCE_MIN: u8 = 30;
 /// How much of a voter's evidence and objection is kept in the verdict.
 const SAID_BYTES: usize = 1_000;
 
-/// What one voter said.
+/// The ballot of one voter.
 struct VoterBallot {
-    spoken: Spoken,
+    spoken: TurnResult,
     /// Whom it ranks, the best first; `None` where the turn is no vote.
     ranking: Option<Vec<Name>>,
     refused: Option<String>,
@@ -55,7 +55,7 @@ impl Room {
         let standing = self.standing(state);
         if standing.is_empty() {
             let verdict = self.ended(
-                Ends::Undecided(NoDecision::TooFewResponses, "there is no answer".to_owned()),
+                EndReason::Undecided(NoDecision::TooFewResponses, "there is no answer".to_owned()),
                 at.round,
                 state,
             );
@@ -80,7 +80,7 @@ impl Room {
         let too_few = self.too_few(at, least, state);
         let verdict = self.count(at, &standing, &voted, state)?;
         for (number, cast) in verdict.ballots.iter().enumerate() {
-            let Cast { voter, ranking, confidence, refused, .. } = cast.clone();
+            let CastVote { voter, ranking, confidence, refused, .. } = cast.clone();
             let told = DebateEvent::Vote { voter, round: at.round, ranking, confidence, refused };
             tell(ctx, &at.key(&format!("vote/{}", number + 1)), told).await?;
         }
@@ -248,13 +248,13 @@ impl Room {
             confidence: Share::part(sure.iter().sum(), sure.len() as u64 * 100),
             consensus: consensus.level.filter(|_| consensus.votes > 0 && (is_elected || winner.is_none())),
             rounds: at.round,
-            effective_votes: (!ballots.is_empty()).then(|| Effective::of_ballots(&by_voice).votes),
+            effective_votes: (!ballots.is_empty()).then(|| EffectiveVotes::of_ballots(&by_voice).votes),
             ballots: voted.iter().map(|voted| self.cast(voted, standing, state)).collect(),
             dissent: dissent(voted, winner.as_ref(), state),
             tests: winner.as_ref().and_then(|winner| state.tested(winner)).map(|tested| (tested.passed, tested.of)),
             turns: state.turns,
             consensus_reached: false,
-            elected: Some(Elected { winner: elected.winner.clone(), ..elected }),
+            elected: Some(ElectionResult { winner: elected.winner.clone(), ..elected }),
             winner,
         })
     }
@@ -273,9 +273,9 @@ impl Room {
         Some(Ballot { voter: voter.id.clone(), ranking, recused, weight, confidence, score: voter.score })
     }
 
-    fn cast(&self, voted: &VoterBallot, standing: &[Name], state: &DebateState) -> Cast {
+    fn cast(&self, voted: &VoterBallot, standing: &[Name], state: &DebateState) -> CastVote {
         let ballot = self.ballot(voted, standing, state);
-        Cast {
+        CastVote {
             voter: voted.spoken.agent.clone(),
             ranking: voted.ranking.clone().unwrap_or_default(),
             confidence: voted.spoken.confidence.unwrap_or(Share::ZERO),
@@ -295,7 +295,7 @@ fn shown(standing: &[Name], voter: &Name, state: &DebateState) -> Vec<Name> {
 
 /// Which model really spoke for a voter: somebody else may have, in place of one that failed.
 fn voice_of<'a>(voted: &'a [VoterBallot], voter: &Name) -> Option<ModelRef<'a>> {
-    let Spoken { provider, model, .. } = &voted.iter().find(|voted| voted.spoken.agent == *voter)?.spoken;
+    let TurnResult { provider, model, .. } = &voted.iter().find(|voted| voted.spoken.agent == *voter)?.spoken;
     Some(ModelRef { provider, model })
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         forms,
-        room::{At, Room, Spoken, TurnRequest},
+        room::{At, Room, TurnRequest, TurnResult},
         state::DebateState,
     },
     PhaseReport, candidate,
@@ -66,7 +66,7 @@ impl Room {
         })
     }
 
-    async fn propose(&self, ctx: &Ctx, at: At, id: &Name, state: &DebateState) -> Result<Spoken, Failure> {
+    async fn propose(&self, ctx: &Ctx, at: At, id: &Name, state: &DebateState) -> Result<TurnResult, Failure> {
         let agent = self.agent(id)?;
         let own = state.candidates.get(id);
         let revises = at.round > 1 && own.is_some();
@@ -149,7 +149,7 @@ impl Room {
         };
         let spoken = self.speak_or_next(ctx, "plan", leader, asking, state).await?;
         // Without a plan everybody plans their own part; that it failed is in the record.
-        if let Some(Ok(plan)) = spoken.as_ref().and_then(Spoken::answered).map(tasks) {
+        if let Some(Ok(plan)) = spoken.as_ref().and_then(TurnResult::answered).map(tasks) {
             let lines = plan.tasks().iter().enumerate().map(|(at, task)| format!("{}. {}", at + 1, task.title));
             state.notes.push((NoteKind::Plan, lines.collect::<Vec<_>>().join("\n")));
         }

@@ -13,7 +13,7 @@ use super::{
     super::{
         forms,
         room::{At, Room, TurnRequest, share},
-        state::{DebateState, Scored},
+        state::{AnswerScore, DebateState},
     },
     PhaseReport, authors, meant, numbered, texts,
 };
@@ -69,7 +69,7 @@ impl Room {
                 self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
                 let scores = spoken.answered().and_then(|value| value["scores"].as_array()).into_iter().flatten();
                 state.scores.extend(scores.filter_map(|scored| {
-                    Some(Scored {
+                    Some(AnswerScore {
                         reviewer: spoken.agent.clone(),
                         author: meant(&shown, &scored["answer"])?.clone(),
                         score: share(&scored["score"])?,

@@ -16,7 +16,7 @@ use super::{
     super::{
         evidence::{self, FailedCandidate},
         forms,
-        room::{At, Room, Spoken, TurnRequest},
+        room::{At, Room, TurnRequest, TurnResult},
         state::{Candidate, DebateState},
         tell,
     },
@@ -24,8 +24,8 @@ use super::{
 };
 
 /// What came of one agent's work on its own answer.
-pub(super) struct Evolved {
-    pub turns: Vec<Spoken>,
+pub(super) struct EvolvedAnswer {
+    pub turns: Vec<TurnResult>,
     pub candidate: Option<Candidate>,
     /// All that it tried, with how much of its own tests each passed.
     pub tried: Vec<(Candidate, Option<Share>)>,
@@ -79,10 +79,15 @@ impl Room {
         id: &Name,
         state: &DebateState,
         language: &str,
-    ) -> Result<Evolved, Failure> {
+    ) -> Result<EvolvedAnswer, Failure> {
         let agent = self.agent(id)?;
-        let mut evolved =
-            Evolved { turns: Vec::new(), candidate: None, tried: Vec::new(), episodes: Vec::new(), passed: false };
+        let mut evolved = EvolvedAnswer {
+            turns: Vec::new(),
+            candidate: None,
+            tried: Vec::new(),
+            episodes: Vec::new(),
+            passed: false,
+        };
         let mut reflections: Vec<Reflection> = Vec::new();
         for attempt in 0..=self.debating.self_evolvement_iterations {
             let part = if attempt == 0 { TurnPart::Draft } else { TurnPart::Refine };

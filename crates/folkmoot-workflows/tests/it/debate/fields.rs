@@ -11,7 +11,7 @@ use folkmoot_core::{
     journal::EntryKind,
     voting::{Fallback, TieBreak, VotingMethod, VotingReason},
 };
-use folkmoot_engine::sim::Say;
+use folkmoot_engine::sim::SimulatedDecision;
 use folkmoot_llm::{Cue, ModelRequest, budget::Budget};
 use folkmoot_tools::{
     ToolCall,
@@ -22,7 +22,7 @@ use folkmoot_tools::{
     tool::ToolOffer,
 };
 use folkmoot_workflows::debate::{
-    Branch, DebateConfig, Effects, Gates, Instructor, OnRejected, Preset, RETRIES_MAX, Ran, ToolContext,
+    Branch, DebateConfig, Effects, Gates, Instructor, OnRejected, Preset, ProjectCommandRun, RETRIES_MAX, ToolContext,
 };
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -387,9 +387,9 @@ impl Effects for Doing {
         Box::pin(async { Ok("c0ffee".to_owned()) })
     }
 
-    fn hook(&self, _: Branch, hook: Hook) -> BoxFuture<'_, Result<Vec<Ran>, String>> {
+    fn hook(&self, _: Branch, hook: Hook) -> BoxFuture<'_, Result<Vec<ProjectCommandRun>, String>> {
         self.note(format!("hook {hook}"));
-        let ran = |command: &str, output: &str, executed| Ran {
+        let ran = |command: &str, output: &str, executed| ProjectCommandRun {
             command: command.to_owned(),
             passed: false,
             output: output.to_owned(),
@@ -503,7 +503,7 @@ fn language_and_provider_say_what_is_written_and_who_is_asked() {
 }
 
 /// Approves what the budget is asked about, and nothing else is open.
-fn spends(_: &Gate) -> Option<Say> {
+fn spends(_: &Gate) -> Option<SimulatedDecision> {
     Some(Choice::Approve.into())
 }
 
@@ -568,7 +568,10 @@ fn a_gate_says_who_decides_who_is_told_and_what_silence_means() {
 
 #[test]
 fn on_rejected_says_whether_it_fails_is_done_again_or_goes_on() {
-    let say = |choice| Say { feedback: Some("Think of the ovens.".to_owned()), ..Say::from(choice) };
+    let say = |choice| SimulatedDecision {
+        feedback: Some("Think of the ovens.".to_owned()),
+        ..SimulatedDecision::from(choice)
+    };
     let rejected = |on_rejected, times: usize| {
         let gates = Gates { on_rejected, ..gates(&[Proposal]) };
         let said = Mutex::new(0);

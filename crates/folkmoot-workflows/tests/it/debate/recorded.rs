@@ -19,8 +19,8 @@ use folkmoot_tools::{
 };
 use folkmoot_workflows::{
     Equipment,
-    debate::{Branch, Effects, Ran, ToolContext},
-    equipment,
+    debate::{Branch, Effects, ProjectCommandRun, ToolContext},
+    equipment::EquipmentSettings,
 };
 use futures_util::future::BoxFuture;
 
@@ -32,7 +32,7 @@ static KNOWN: LazyLock<Mutex<HashMap<(String, String), TestResult>>> = LazyLock:
 
 static EQUIPMENT: LazyLock<Equipment> = LazyLock::new(|| {
     let helper = Helper::at(env!("CARGO_BIN_EXE_folkmoot-workflows-jail"));
-    Equipment::new(equipment::EquipmentSettings::default(), |_| None, helper).unwrap()
+    Equipment::new(EquipmentSettings::default(), |_| None, helper).unwrap()
 });
 
 /// As the yard executes, but whoever never ends is ended sooner.
@@ -84,7 +84,7 @@ impl Effects for Recorded {
         Box::pin(async move { Ok(format!("commit of {file}")) })
     }
 
-    fn hook(&self, _: Branch, _: Hook) -> BoxFuture<'_, Result<Vec<Ran>, String>> {
+    fn hook(&self, _: Branch, _: Hook) -> BoxFuture<'_, Result<Vec<ProjectCommandRun>, String>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 

@@ -8,7 +8,7 @@ use folkmoot_core::{
     debate::{Phases, WORKFLOW},
     gate::{Choice, GateStatus, Verdict},
 };
-use folkmoot_engine::{Engine, EngineSettings, Failure, GateQuery, Replayed, Workflows};
+use folkmoot_engine::{Engine, EngineSettings, Failure, GateQuery, ReplayOutcome, Workflows};
 use folkmoot_llm::{Prompts, Rehearsal, budget::Budget};
 use folkmoot_workflows::{
     Voice, Voices,
@@ -85,7 +85,7 @@ async fn a_debate_is_replayed_to_the_same_verdict_or_says_where_it_differs() {
 
     let same = Debater::replaying(Arc::new(One(Arc::new(Rehearsal)))).join(Workflows::new());
     let replay = engine.replay(&you(), &run, &same).await.unwrap();
-    assert_eq!(replay.replayed, Replayed::Ended(Ok(output)));
+    assert_eq!(replay.replayed, ReplayOutcome::Ended(Ok(output)));
     assert_eq!(replay.unused, Vec::<String>::new());
     assert!(replay.calls > 50, "{}", replay.calls);
 
@@ -97,7 +97,7 @@ async fn a_debate_is_replayed_to_the_same_verdict_or_says_where_it_differs() {
     let other = Otherwise(Arc::new(Prompts::with_overrides(prompts.path()).unwrap()));
     let other = Debater::replaying(Arc::new(other)).join(Workflows::new());
     let replay = engine.replay(&you(), &run, &other).await.unwrap();
-    let Replayed::Differs { code, why, at } = replay.replayed else { panic!("{replay:?}") };
+    let ReplayOutcome::Differs { code, why, at } = replay.replayed else { panic!("{replay:?}") };
     assert_eq!(code, "workflow_changed");
     assert!(why.contains("1/critique/"), "{why}");
     assert!(at.as_ref().is_some_and(|at| at.starts_with("1/critique/")), "{at:?}");

@@ -13,14 +13,14 @@ use folkmoot_core::{
 };
 use folkmoot_engine::{
     Failure, Workflows,
-    sim::{self, Crash, Say, Scenario, SimulationReport},
+    sim::{self, Crash, Scenario, SimulatedDecision, SimulationReport},
 };
 use folkmoot_llm::{
     Cue, FailureKind, Hear, Model, ModelAnswer, ModelRequest, Prompts, Rehearsal, Speaker, budget::Budget,
 };
 use folkmoot_workflows::{
     Voice, Voices,
-    debate::{DebateConfig, Debated, Debater, Effects},
+    debate::{DebateConfig, DebateOutcome, Debater, Effects},
 };
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -46,7 +46,7 @@ pub enum Says {
 }
 
 type Line = dyn Fn(&Cue) -> Option<Says> + Send + Sync;
-type Decide = dyn Fn(&Gate) -> Option<Say> + Send + Sync;
+type Decide = dyn Fn(&Gate) -> Option<SimulatedDecision> + Send + Sync;
 type Reply = dyn Fn(&folkmoot_core::Question) -> Option<Value> + Send + Sync;
 
 /// Who speaks, and all that they were asked.
@@ -205,7 +205,7 @@ impl Stage {
     }
 
     /// What people say to gates.
-    pub fn decide(mut self, decide: impl Fn(&Gate) -> Option<Say> + Send + Sync + 'static) -> Self {
+    pub fn decide(mut self, decide: impl Fn(&Gate) -> Option<SimulatedDecision> + Send + Sync + 'static) -> Self {
         self.decide = Arc::new(decide);
         self
     }
@@ -270,7 +270,7 @@ pub struct ATurn {
 }
 
 impl Played {
-    pub fn debated(&self) -> Debated {
+    pub fn debated(&self) -> DebateOutcome {
         serde_json::from_value(self.report.outcome.clone().unwrap()).unwrap()
     }
 

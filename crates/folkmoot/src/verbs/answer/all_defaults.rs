@@ -12,10 +12,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{
         Connection,
-        find::{self, Find},
+        find::{self, FindById},
         idempotency,
     },
     context::CliContext,
@@ -29,7 +29,7 @@ use crate::{
     views,
 };
 
-/// What happened to each.
+/// What happened to each question.
 #[derive(Debug, Default, Serialize)]
 struct BulkAnswers {
     answered: Vec<Question>,
@@ -58,7 +58,7 @@ pub(super) async fn run(
     reason: Option<String>,
     yes: bool,
 ) -> Result<Exit> {
-    let waiting = connection.ask(ctx, As::You, async |client: &Client| Question::waiting(client).await).await?;
+    let waiting = connection.ask(ctx, ActingAs::You, async |client: &Client| Question::waiting(client).await).await?;
     let (mut ready, mut left_out) = (Vec::new(), Vec::new());
     for question in &waiting {
         match judge(question) {
@@ -95,7 +95,7 @@ async fn answer_each(
         let answer = Answer { answer: (*default).clone(), reason: reason.map(str::to_owned) };
         let key = idempotency::new_key();
         let send = async |client: &Client| Ok(client.answer(&question.id, &answer, Some(&key)).await?);
-        let told = match connection.ask(ctx, As::You, send).await {
+        let told = match connection.ask(ctx, ActingAs::You, send).await {
             Ok(question) => {
                 outcome.answered.push(question);
                 format!("{} with {}", paint(style::GOOD, "answered"), one_line(&views::question::bare(default)))
@@ -156,7 +156,7 @@ fn preview(ctx: &CliContext, ready: &[(&Question, &Value)], left_out: &[(&Questi
 async fn confirmed(ctx: &CliContext, connection: &mut Connection, count: usize, yes: bool) -> Result<bool> {
     let these = if count == 1 { "this question".to_owned() } else { format!("these {count} questions") };
     if connection.is_personal() {
-        return connection.confirm(ctx, As::You, "", &format!("Answer {these} so?"), !yes).await;
+        return connection.confirm(ctx, ActingAs::You, "", &format!("Answer {these} so?"), !yes).await;
     }
     if yes {
         return Ok(true);

@@ -6,7 +6,7 @@ use anyhow::Result;
 use folkmoot_api::Client;
 
 use super::statement;
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
 /// Take a signed checkpoint of the log, to keep elsewhere
 #[derive(Debug, clap::Args)]
@@ -18,7 +18,7 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    let taken = connection.ask(ctx, As::You, async |client: &Client| Ok(client.checkpoint().await?)).await?;
+    let taken = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.checkpoint().await?)).await?;
     statement::put(ctx, &taken, args.out.as_deref(), &format!("a checkpoint of event {}", taken["position"]))?;
     Ok(Exit::Done)
 }

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use folkmoot_api::{Client, core::TokenId};
 
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit, terminal::printable::escaped};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit, terminal::printable::escaped};
 
 const PAGE: u32 = 1000;
 
@@ -45,7 +45,7 @@ pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
             Some(token) => Ok(client.audit_of_token(token, after, PAGE).await?),
             None => Ok(client.audit(after, PAGE).await?),
         };
-        let page = connection.ask(ctx, As::You, read).await?;
+        let page = connection.ask(ctx, ActingAs::You, read).await?;
         write(&mut out, &page.entries, to_terminal)?;
         count += page.entries.len();
         after = page.entries.last().map_or(after, |entry| entry.position);
@@ -55,12 +55,13 @@ pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         }
     }
     if args.checkpoint {
-        let last = connection.ask(ctx, As::You, async |client: &Client| Ok(client.checkpoint().await?)).await?;
+        let last = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.checkpoint().await?)).await?;
         // The log goes on while it is exported: what the checkpoint names must be here too.
         let named = last["position"].as_u64().unwrap_or_default();
         while after < named {
-            let page =
-                connection.ask(ctx, As::You, async |client: &Client| Ok(client.audit(after, PAGE).await?)).await?;
+            let page = connection
+                .ask(ctx, ActingAs::You, async |client: &Client| Ok(client.audit(after, PAGE).await?))
+                .await?;
             let missing: Vec<_> = page.entries.into_iter().filter(|entry| entry.position <= named).collect();
             let Some(entry) = missing.last() else { break };
             after = entry.position;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::Client;
 
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
 /// Print the key that checks what this server signs
 #[derive(Debug, clap::Args)]
@@ -13,7 +13,7 @@ use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
 pub(crate) struct Args {}
 
 pub(super) async fn run(ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    let pem = connection.ask(ctx, As::You, async |client: &Client| Ok(client.audit_key().await?)).await?;
+    let pem = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.audit_key().await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&serde_json::json!({ "public_key": pem }))?;
     } else {

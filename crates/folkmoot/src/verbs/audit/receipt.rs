@@ -7,7 +7,7 @@ use folkmoot_api::{Client, wire::Gate};
 
 use super::statement;
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, find},
     context::CliContext,
     exit::Exit,
@@ -29,7 +29,7 @@ pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         let gate = find::any::<Gate>(client, args.id.as_deref()).await?;
         Ok(client.receipt(&gate).await?)
     };
-    let receipt = connection.ask(ctx, As::You, read).await?;
+    let receipt = connection.ask(ctx, ActingAs::You, read).await?;
     let gate = receipt["gate"].as_str().unwrap_or_default().to_owned();
     statement::put(ctx, &receipt, args.out.as_deref(), &format!("a receipt of {gate}"))?;
     Ok(Exit::Done)

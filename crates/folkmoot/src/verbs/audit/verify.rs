@@ -23,7 +23,7 @@ use folkmoot_server::PublicKey;
 use super::statement::{self, SavedStatement};
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::Connection,
     context::CliContext,
     exit::Exit,
@@ -58,10 +58,10 @@ pub(crate) struct Args {
 pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let kept = statement::read_checkpoints(ctx, &args.checkpoints)?;
     let given = args.key.as_deref().map(statement::read_key).transpose()?;
-    let mut found = connection.ask(ctx, As::You, async |client: &Client| Ok(client.verify().await?)).await?;
+    let mut found = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.verify().await?)).await?;
     let key = match given {
         None if !kept.is_empty() => {
-            let pem = connection.ask(ctx, As::You, async |client: &Client| Ok(client.audit_key().await?)).await?;
+            let pem = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.audit_key().await?)).await?;
             Some(PublicKey::from_pem(&pem).context("the server's key is none")?)
         }
         given => given,
@@ -72,7 +72,7 @@ pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
             Err(problem) => found.problems.push(AuditProblem::new(&kept.place, problem)),
             Ok((checkpoint, _)) => {
                 let seen = async |client: &Client| seen(client, checkpoint.position).await;
-                compare(kept, &checkpoint, &connection.ask(ctx, As::You, seen).await?, &mut found, &mut holding);
+                compare(kept, &checkpoint, &connection.ask(ctx, ActingAs::You, seen).await?, &mut found, &mut holding);
             }
         }
     }

@@ -10,7 +10,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::{Connection, find, idempotency},
     context::CliContext,
@@ -27,7 +27,7 @@ const ROUND: Duration = Duration::from_secs(30);
 /// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
 /// terminal others answer.
 pub(super) async fn run(ctx: &CliContext, connection: &mut Connection, id: &QuestionId) -> Result<bool> {
-    let question = connection.ask(ctx, As::You, async |client: &Client| Ok(client.question(id).await?)).await?;
+    let question = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.question(id).await?)).await?;
     if question.status != QuestionStatus::Pending {
         return Ok(true);
     }
@@ -43,7 +43,7 @@ pub(super) async fn run(ctx: &CliContext, connection: &mut Connection, id: &Ques
     }
     ctx.screen.say(format!("\n{shown}\n"))?;
     prompt::forget_typed_ahead();
-    let client = connection.client(As::You)?;
+    let client = connection.client(ActingAs::You)?;
     let said = tokio::select! {
         said = prompt::line("Answer (empty leaves it to the agents):") => said?,
         () = closed(&client, id) => {
@@ -61,7 +61,7 @@ pub(super) async fn run(ctx: &CliContext, connection: &mut Connection, id: &Ques
             Ok(client.answer(id, &answer, Some(&key)).await?)
         }
     };
-    drop(connection.ask(ctx, As::You, send).await?);
+    drop(connection.ask(ctx, ActingAs::You, send).await?);
     ctx.screen.say("")?;
     Ok(true)
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::DebateArgs;
 use crate::{
-    cli::{As, word},
+    cli::{ActingAs, word},
     connection::{Connection, find},
     context::CliContext,
     exit::Exit,
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     let mut all = DebateTrail::default();
     loop {
         let read = async |client: &Client| Ok(client.debate_trail(&id, &query).await?);
-        let page = connection.ask(ctx, As::You, read).await?;
+        let page = connection.ask(ctx, ActingAs::You, read).await?;
         all.entries.extend(page.entries);
         all.summary = all.summary.or(page.summary);
         match page.next {
@@ -61,7 +61,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     }
     let asked = if all.entries.iter().any(|entry| question_of(entry).is_some()) {
         let read = async |client: &Client| questions(client, &id).await;
-        connection.ask(ctx, As::You, read).await?
+        connection.ask(ctx, ActingAs::You, read).await?
     } else {
         BTreeMap::new()
     };

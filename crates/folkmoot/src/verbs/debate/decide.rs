@@ -12,9 +12,9 @@ use folkmoot_api::{
     wire::{Gate, Verdict},
 };
 
-use super::follow::Manner;
+use super::follow::FollowMode;
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::{Connection, idempotency},
     context::CliContext,
@@ -29,7 +29,7 @@ use crate::{
 /// How long one wait for others lasts.
 const ROUND: Duration = Duration::from_secs(30);
 
-/// What becomes of a gate here.
+/// What happens at the terminal to a gate: a decision, or none.
 enum GateReply {
     /// This, and why, or what should change.
     This(Choice, Option<String>),
@@ -41,8 +41,13 @@ enum GateReply {
 
 /// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
 /// terminal others decide.
-pub(super) async fn run(ctx: &CliContext, connection: &mut Connection, id: &GateId, manner: Manner) -> Result<bool> {
-    let gate = connection.ask(ctx, As::You, async |client: &Client| Ok(client.gate(id).await?)).await?;
+pub(super) async fn run(
+    ctx: &CliContext,
+    connection: &mut Connection,
+    id: &GateId,
+    manner: FollowMode,
+) -> Result<bool> {
+    let gate = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.gate(id).await?)).await?;
     if gate.status != GateStatus::Pending {
         return Ok(true);
     }
@@ -61,7 +66,7 @@ pub(super) async fn run(ctx: &CliContext, connection: &mut Connection, id: &Gate
     let said = match manner.plays {
         Some(choice) => GateReply::This(choice, Some("as it was told beforehand".to_owned())),
         None => {
-            let client = connection.client(As::You)?;
+            let client = connection.client(ActingAs::You)?;
             tokio::select! {
                 said = answer(ctx, &gate) => said?,
                 () = decided(&client, id) => {
@@ -84,7 +89,7 @@ pub(super) async fn run(ctx: &CliContext, connection: &mut Connection, id: &Gate
     let key = idempotency::new_key();
     let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);
     // Somebody else may have been faster: then the debate goes on with what they said.
-    match connection.ask(ctx, As::You, decide).await {
+    match connection.ask(ctx, ActingAs::You, decide).await {
         Err(error) if views::gate::is_decided(&error) => ctx.screen.note(format!("{error:#}")),
         decided => drop(decided?),
     }

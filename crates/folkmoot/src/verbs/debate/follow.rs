@@ -22,7 +22,7 @@ use futures_util::StreamExt;
 
 use super::{answer, decide};
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, find, wait},
     context::CliContext,
     exit::Exit,
@@ -40,7 +40,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, id: &RunId) -> Result<Exit> {
     let interrupted = signal::shutdown()?;
     let ended = tokio::select! {
-        ended = to_the_end(ctx, connection, id, Manner::default()) => ended,
+        ended = to_the_end(ctx, connection, id, FollowMode::default()) => ended,
         () = interrupted.cancelled() => Ok(None),
     };
     let Some(ended) = ended? else {
@@ -64,19 +64,19 @@ pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, id: &RunI
 /// Whether somebody must decide before it goes on.
 async fn waits(ctx: &CliContext, connection: &mut Connection, id: &RunId) -> bool {
     let read = async |client: &Client| Ok(client.debate_status(id).await?.waiting_at.is_some());
-    connection.ask(ctx, As::You, read).await.unwrap_or(false)
+    connection.ask(ctx, ActingAs::You, read).await.unwrap_or(false)
 }
 
 /// How whoever follows a debate is asked.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Manner {
+pub(crate) struct FollowMode {
     /// Nobody is: this is what is decided, as if somebody had.
     pub(crate) plays: Option<Choice>,
     /// Nothing is at stake: what was typed ahead counts, and so does what comes through a pipe.
     pub(crate) lightly: bool,
 }
 
-/// A debate that is over, and what it came to.
+/// A debate that has ended, and its results.
 pub(crate) struct EndedDebate {
     debate: Debate,
     results: Option<DebateResults>,
@@ -114,10 +114,10 @@ pub(super) async fn results(
         return Ok(None);
     }
     let read = async |client: &Client| Ok(client.debate_results(&debate.id).await?);
-    connection.ask(ctx, As::You, read).await.map(Some)
+    connection.ask(ctx, ActingAs::You, read).await.map(Some)
 }
 
-/// What stops following.
+/// Whether following a debate stops, and why.
 enum FollowStop {
     Not,
     /// Somebody must decide.
@@ -132,13 +132,13 @@ pub(crate) async fn to_the_end(
     ctx: &CliContext,
     connection: &mut Connection,
     id: &RunId,
-    manner: Manner,
+    manner: FollowMode,
 ) -> Result<Option<EndedDebate>> {
     let seen = Mutex::new(FollowState::default());
     loop {
         let look = async |client: &Client, round: Duration| seen_until(ctx, client, id, &seen, round, manner).await;
         let moved =
-            wait::until(ctx, connection, As::You, None, look, |moved| !matches!(moved, FollowStop::Not)).await?;
+            wait::until(ctx, connection, ActingAs::You, None, look, |moved| !matches!(moved, FollowStop::Not)).await?;
         lock(&seen).clear(ctx);
         match moved {
             FollowStop::Not => {}
@@ -160,7 +160,7 @@ pub(crate) async fn to_the_end(
     }
 }
 
-/// What was seen of a debate, and what is drawn of it.
+/// What was read of a debate, and what is drawn.
 #[derive(Default)]
 struct FollowState {
     position: Option<u64>,
@@ -181,7 +181,7 @@ async fn seen_until(
     id: &RunId,
     seen: &Mutex<FollowState>,
     round: Duration,
-    manner: Manner,
+    manner: FollowMode,
 ) -> Result<FollowStop, client::Error> {
     let until = Instant::now() + round.max(LOOK);
     let after = lock(seen).position;
@@ -234,7 +234,7 @@ impl FollowState {
         is_new
     }
 
-    fn show(&mut self, ctx: &CliContext, event: &Event, manner: Manner) {
+    fn show(&mut self, ctx: &CliContext, event: &Event, manner: FollowMode) {
         self.position = Some(event.position);
         let told = DebateEvent::read(&event.kind, event.payload.get());
         if let Some(told) = &told {

@@ -7,7 +7,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::Connection,
     context::CliContext,
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.lessons().await?)).await?;
+    let list = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.lessons().await?)).await?;
     let Some(wanted) = args.remove.as_ref().or(args.correct.as_ref()) else {
         if ctx.screen.json {
             ctx.screen.json(&list)?;
@@ -55,7 +55,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     if let Some(text) = args.text {
         let correction = CorrectLesson { lesson: text, reason };
         let correct = async |client: &Client| Ok(client.correct_lesson(&lesson.id, &correction).await?);
-        let corrected = connection.ask(ctx, As::You, correct).await?;
+        let corrected = connection.ask(ctx, ActingAs::You, correct).await?;
         match ctx.screen.json {
             true => ctx.screen.json(&corrected)?,
             false => ctx.screen.say(format!("corrected {}", corrected.id))?,
@@ -64,7 +64,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     }
     let reason = Erase { reason };
     let erase = async |client: &Client| Ok(client.erase(&lesson.digest, &reason).await?);
-    let erased = connection.ask(ctx, As::You, erase).await?;
+    let erased = connection.ask(ctx, ActingAs::You, erase).await?;
     match ctx.screen.json {
         true => ctx.screen.json(&erased)?,
         false => ctx.screen.say(format!("removed {}", lesson.id))?,

@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::{As, word},
+    cli::{ActingAs, word},
     clock,
     connection::{Connection, find},
     context::CliContext,
@@ -30,7 +30,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let query = DebateListParams { status: args.status, limit: Some(args.limit), ..DebateListParams::default() };
-    let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.debates(&query).await?)).await?;
+    let list = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.debates(&query).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
     } else if list.debates.is_empty() {

@@ -5,7 +5,7 @@ use folkmoot_api::{Client, wire::Debate};
 
 use super::{DebateArgs, follow};
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::{Connection, find},
     context::CliContext,
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
-    let debate = connection.ask(ctx, As::You, async |client: &Client| Ok(client.debate(&id).await?)).await?;
+    let debate = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.debate(&id).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&debate)?;
         return Ok(Exit::Done);

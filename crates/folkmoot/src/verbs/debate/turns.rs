@@ -9,7 +9,7 @@ use folkmoot_api::{
 
 use super::DebateArgs;
 use crate::{
-    cli::{As, word},
+    cli::{ActingAs, word},
     connection::Connection,
     context::CliContext,
     exit::Exit,
@@ -48,7 +48,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     let mut all = DebateTurnList::default();
     loop {
         let read = async |client: &Client| Ok(client.debate_turns(&id, &query).await?);
-        let page = connection.ask(ctx, As::You, read).await?;
+        let page = connection.ask(ctx, ActingAs::You, read).await?;
         all.turns.extend(page.turns);
         match page.next {
             Some(next) => query.cursor = Some(next),

@@ -8,7 +8,7 @@ use folkmoot_api::{
 
 use super::DebateArgs;
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::Connection,
     context::CliContext,
@@ -40,7 +40,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     let mut all = CodeVersionList::default();
     loop {
         let read = async |client: &Client| Ok(client.code_versions(&id, &query).await?);
-        let page = connection.ask(ctx, As::You, read).await?;
+        let page = connection.ask(ctx, ActingAs::You, read).await?;
         all.versions.extend(page.versions);
         match page.next {
             Some(next) => query.cursor = Some(next),

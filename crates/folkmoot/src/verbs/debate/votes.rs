@@ -5,7 +5,7 @@ use folkmoot_api::{Client, wire::DebateVote};
 
 use super::DebateArgs;
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::Connection,
     context::CliContext,
     exit::Exit,
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
-    let votes = connection.ask(ctx, As::You, async |client: &Client| Ok(client.debate_votes(&id).await?)).await?;
+    let votes = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.debate_votes(&id).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&votes)?;
         return Ok(Exit::Done);

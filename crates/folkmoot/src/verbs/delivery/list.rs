@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::{As, word},
+    cli::{ActingAs, word},
     clock,
     connection::Connection,
     context::CliContext,
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let state = args.state.or(args.dead.then_some(DeliveryStatus::Dead));
     let query = DeliveryListParams { state, channel: args.channel, cursor: args.cursor, limit: Some(args.limit) };
-    let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.deliveries(&query).await?)).await?;
+    let list = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.deliveries(&query).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
         return Ok(Exit::Done);

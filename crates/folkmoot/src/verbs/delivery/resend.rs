@@ -5,7 +5,7 @@ use folkmoot_api::{Client, core::DeliveryId};
 
 use super::say;
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, idempotency},
     context::CliContext,
     exit::Exit,
@@ -20,10 +20,10 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let key = idempotency::new_key();
-    if !connection.agrees(ctx, As::You, "Send it again?").await? {
+    if !connection.agrees(ctx, ActingAs::You, "Send it again?").await? {
         return Ok(Exit::Waiting);
     }
     let resend = async |client: &Client| Ok(client.resend(&args.id, Some(&key)).await?);
-    say(ctx, &connection.ask(ctx, As::You, resend).await?)?;
+    say(ctx, &connection.ask(ctx, ActingAs::You, resend).await?)?;
     Ok(Exit::Done)
 }

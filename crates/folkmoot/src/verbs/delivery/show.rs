@@ -4,7 +4,7 @@ use anyhow::Result;
 use folkmoot_api::{Client, core::DeliveryId};
 
 use super::say;
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
 /// Look at one message: how often it was tried, and why that failed
 #[derive(Debug, clap::Args)]
@@ -14,7 +14,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    let delivery = connection.ask(ctx, As::You, async |client: &Client| Ok(client.delivery(&args.id).await?)).await?;
+    let delivery =
+        connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.delivery(&args.id).await?)).await?;
     say(ctx, &delivery)?;
     Ok(Exit::Done)
 }

@@ -11,7 +11,7 @@ use folkmoot_api::{
 
 use crate::{
     artifact::{self, ArtifactSource},
-    cli::{As, word},
+    cli::{ActingAs, word},
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     artifacts: Vec<ArtifactSource>,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use folkmoot_api::{Client, core::GateId, wire::Gate};
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, find, wait},
     context::CliContext,
     exit::Exit,
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     timeout: Option<Duration>,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
@@ -44,7 +44,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
 pub(super) async fn until_decided(
     ctx: &CliContext,
     connection: &mut Connection,
-    who: As,
+    who: ActingAs,
     id: &GateId,
     limit: Option<Duration>,
 ) -> Result<Exit> {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use folkmoot_api::{Client, wire::Channel};
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::Connection,
     context::CliContext,
     exit::Exit,
@@ -17,7 +17,7 @@ use crate::{
 pub(crate) struct Args {}
 
 pub(crate) async fn run(_: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.channels().await?)).await?;
+    let list = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.channels().await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
         return Ok(Exit::Done);

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use folkmoot_api::Client;
 
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
 /// Send a test to a channel, and see what comes of it
 #[derive(Debug, clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let test = async |client: &Client| Ok(client.test_channel(&args.channel).await?);
-    let tested = connection.ask(ctx, As::You, test).await?;
+    let tested = connection.ask(ctx, ActingAs::You, test).await?;
     if ctx.screen.json {
         ctx.screen.json(&tested)?;
         return Ok(if tested.delivered { Exit::Done } else { Exit::Problems });

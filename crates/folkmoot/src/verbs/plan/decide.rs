@@ -11,7 +11,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, idempotency},
     context::CliContext,
     decide,
@@ -26,7 +26,7 @@ use crate::{
 /// terminal others decide.
 pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, plan: &Plan, id: &GateId) -> Result<bool> {
     let read = async |client: &Client| Ok(client.gate(id).await?);
-    let gate = connection.ask(ctx, As::You, read).await?;
+    let gate = connection.ask(ctx, ActingAs::You, read).await?;
     if gate.status != GateStatus::Pending {
         return Ok(true);
     }
@@ -43,7 +43,7 @@ pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, plan: &Pl
     let key = idempotency::new_key();
     let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);
     // Somebody else may have been faster: then the plan goes on with what they said.
-    match connection.ask(ctx, As::You, decide).await {
+    match connection.ask(ctx, ActingAs::You, decide).await {
         Err(error) if views::gate::is_decided(&error) => ctx.screen.note(format!("{error:#}")),
         decided => drop(decided?),
     }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use folkmoot_api::{Client, wire::ExportPlan};
 
 use super::PlanArgs;
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit, terminal::printable::printable};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit, terminal::printable::printable};
 
 /// Take a plan with you, as Markdown or HTML; also what there is of one that is not complete
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     let id = args.which.find(ctx, connection).await?;
     let as_what = ExportPlan { format: args.html.then(|| "html".to_owned()) };
     let read = async |client: &Client| Ok(client.export_plan(&id, &as_what).await?);
-    let text = connection.ask(ctx, As::You, read).await?;
+    let text = connection.ask(ctx, ActingAs::You, read).await?;
     match args.out {
         Some(path) => {
             std::fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;

@@ -15,7 +15,7 @@ use folkmoot_api::{
 
 use super::decide;
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, find, wait},
     context::CliContext,
     exit::Exit,
@@ -70,7 +70,7 @@ async fn to_the_end(ctx: &CliContext, connection: &mut Connection, id: &RunId) -
                 draw(ctx, &plan, &drawn);
             }
         };
-        let plan = wait::until(ctx, connection, As::You, None, wait, moved).await?;
+        let plan = wait::until(ctx, connection, ActingAs::You, None, wait, moved).await?;
         clear(ctx, &drawn);
         match &plan.waiting_at {
             Some(gate) if matches!(plan.status, PlanStatus::InProgress | PlanStatus::AwaitingApproval) => {

@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::{Connection, find},
     context::CliContext,
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let query = PlanQuery { limit: Some(args.limit), ..PlanQuery::default() };
-    let list = connection.ask(ctx, As::You, async |client: &Client| Ok(client.plans(&query).await?)).await?;
+    let list = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.plans(&query).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&list)?;
     } else if list.plans.is_empty() {

@@ -5,7 +5,7 @@ use folkmoot_api::{Client, wire::Plan};
 
 use super::PlanArgs;
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::{Connection, find},
     context::CliContext,
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
-    let plan = connection.ask(ctx, As::You, async |client: &Client| Ok(client.plan(&id).await?)).await?;
+    let plan = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.plan(&id).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&plan)?;
     } else {

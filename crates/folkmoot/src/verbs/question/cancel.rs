@@ -4,7 +4,7 @@ use anyhow::Result;
 use folkmoot_api::core::Name;
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     close::{self, CloseAction, QuestionArgs},
     connection::Connection,
     context::CliContext,
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     asked_by: Option<Name>,
     /// Whose token to use; whoever asked may cancel only what halts nobody
     #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {

@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     clock,
     connection::{Connection, find},
     context::CliContext,
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     id: Option<String>,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 /// Says that a denial was heard, once it was shown: whoever did not ask changes nothing by it.
@@ -33,7 +33,7 @@ pub(super) async fn acknowledge(ctx: &CliContext, connection: &mut Connection, q
     if question.status == QuestionStatus::Denied && unheard {
         let why = WithReason::default();
         connection
-            .ask(ctx, As::Agent, async |client: &Client| Ok(client.acknowledge(&question.id, &why).await?))
+            .ask(ctx, ActingAs::Agent, async |client: &Client| Ok(client.acknowledge(&question.id, &why).await?))
             .await?;
     }
     Ok(())
@@ -48,7 +48,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     } else {
         ctx.screen.say(views::question::whole(&question, clock::now()))?;
     }
-    if args.who == As::Agent {
+    if args.who == ActingAs::Agent {
         acknowledge(ctx, connection, &question).await?;
     }
     Ok(Exit::Done)

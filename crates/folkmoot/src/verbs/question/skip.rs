@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    cli::As,
+    cli::ActingAs,
     close::{self, CloseAction, QuestionArgs},
     connection::Connection,
     context::CliContext,
@@ -17,7 +17,7 @@ pub(crate) struct Args {
     which: QuestionArgs,
     /// Whose token to use; whoever asked may skip only what halts nobody
     #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {

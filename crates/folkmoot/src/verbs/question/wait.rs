@@ -7,7 +7,7 @@ use folkmoot_api::{Client, core::QuestionId, wire::Question};
 
 use super::show;
 use crate::{
-    cli::As,
+    cli::ActingAs,
     connection::{Connection, find, wait},
     context::CliContext,
     exit::Exit,
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     timeout: Option<Duration>,
     /// Whose token to use
     #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: As,
+    who: ActingAs,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
@@ -50,7 +50,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
 pub(crate) async fn until_closed(
     ctx: &CliContext,
     connection: &mut Connection,
-    who: As,
+    who: ActingAs,
     id: &QuestionId,
     limit: Option<Duration>,
 ) -> Result<Exit> {
@@ -73,7 +73,7 @@ pub(crate) async fn until_closed(
         let answer = views::question::bare(answer);
         ctx.screen.say(if ctx.screen.terminal { printable(&answer) } else { answer })?;
     }
-    if who == As::Agent {
+    if who == ActingAs::Agent {
         show::acknowledge(ctx, connection, &question).await?;
     }
     Ok(exit)

@@ -8,7 +8,7 @@ use folkmoot_api::{
 
 use super::list::powers;
 use crate::{
-    cli::{As, word},
+    cli::{ActingAs, word},
     connection::Connection,
     context::CliContext,
     exit::Exit,
@@ -39,10 +39,10 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     let request = NewToken { name, role: args.role, capabilities: args.capabilities, kind: TokenKind::Minted };
     let may = if request.role.decides() { ", who can decide without you" } else { "" };
     let ask = format!("Make a token for {} ({}){may}?", request.name, request.role);
-    if !connection.agrees(ctx, As::You, &ask).await? {
+    if !connection.agrees(ctx, ActingAs::You, &ask).await? {
         return Ok(Exit::Waiting);
     }
-    let token = connection.client(As::You)?.create_token(&request).await?;
+    let token = connection.client(ActingAs::You)?.create_token(&request).await?;
     if ctx.screen.json {
         ctx.screen.json(&token)?;
         return Ok(Exit::Done);

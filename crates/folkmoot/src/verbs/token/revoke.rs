@@ -3,7 +3,7 @@
 use anyhow::Result;
 use folkmoot_api::{Client, core::TokenId};
 
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
 /// End a token; streams that it opened end too
 #[derive(Debug, clap::Args)]
@@ -13,10 +13,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    if !connection.agrees(ctx, As::You, &format!("Revoke {}?", args.id)).await? {
+    if !connection.agrees(ctx, ActingAs::You, &format!("Revoke {}?", args.id)).await? {
         return Ok(Exit::Waiting);
     }
-    let token = connection.ask(ctx, As::You, async |client: &Client| Ok(client.revoke_token(&args.id).await?)).await?;
+    let token =
+        connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.revoke_token(&args.id).await?)).await?;
     if ctx.screen.json {
         ctx.screen.json(&token)?;
     } else {

@@ -7,7 +7,7 @@ use folkmoot_api::{
 };
 
 use super::{events, say_secret};
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
 /// Tell an address of events; its secret is shown once
 #[derive(Debug, clap::Args)]
@@ -27,9 +27,9 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     // Asked once: a second webhook, whose secret nobody has seen, would be worse than an error.
     let wanted = (!args.events.is_empty()).then_some(args.events);
     let request = NewWebhook { url: args.address, name: args.name, events: wanted };
-    if !connection.agrees(ctx, As::You, &format!("Tell {} what happens?", request.url)).await? {
+    if !connection.agrees(ctx, ActingAs::You, &format!("Tell {} what happens?", request.url)).await? {
         return Ok(Exit::Waiting);
     }
-    let webhook = connection.client(As::You)?.create_webhook(&request).await?;
+    let webhook = connection.client(ActingAs::You)?.create_webhook(&request).await?;
     say_secret(ctx, &webhook, &format!("Webhook {} is told of {}.", webhook.name, events(&webhook.events)))
 }

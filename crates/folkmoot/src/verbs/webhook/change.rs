@@ -4,7 +4,7 @@ use anyhow::Result;
 use folkmoot_api::{Client, core::delivery::Pattern, wire::ChangeWebhook};
 
 use super::{WebhookArgs, say};
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
 /// Change a webhook's address or events, or stop telling it for a while
 #[derive(Debug, clap::Args)]
@@ -32,13 +32,13 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         events: (!args.events.is_empty()).then_some(args.events),
         disabled: (args.disable || args.enable).then_some(args.disable),
     };
-    if !connection.agrees(ctx, As::You, "Change the webhook?").await? {
+    if !connection.agrees(ctx, ActingAs::You, "Change the webhook?").await? {
         return Ok(Exit::Waiting);
     }
     let change = async |client: &Client| {
         let id = args.which.find(client).await?.id;
         Ok(client.change_webhook(&id, &change).await?)
     };
-    say(ctx, &connection.ask(ctx, As::You, change).await?)?;
+    say(ctx, &connection.ask(ctx, ActingAs::You, change).await?)?;
     Ok(Exit::Done)
 }

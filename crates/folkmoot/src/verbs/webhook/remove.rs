@@ -4,7 +4,7 @@ use anyhow::Result;
 use folkmoot_api::Client;
 
 use super::WebhookArgs;
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
 /// End a webhook; what still waits for it is dead
 #[derive(Debug, clap::Args)]
@@ -14,14 +14,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    if !connection.agrees(ctx, As::You, "Remove the webhook?").await? {
+    if !connection.agrees(ctx, ActingAs::You, "Remove the webhook?").await? {
         return Ok(Exit::Waiting);
     }
     let remove = async |client: &Client| {
         let id = args.which.find(client).await?.id;
         Ok(client.remove_webhook(&id).await?)
     };
-    let webhook = connection.ask(ctx, As::You, remove).await?;
+    let webhook = connection.ask(ctx, ActingAs::You, remove).await?;
     if ctx.screen.json {
         ctx.screen.json(&webhook)?;
     } else {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{WebhookArgs, say_secret};
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
 /// Give a webhook another secret, which is shown once
 #[derive(Debug, clap::Args)]
@@ -13,11 +13,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    if !connection.agrees(ctx, As::You, "Give the webhook a new secret?").await? {
+    if !connection.agrees(ctx, ActingAs::You, "Give the webhook a new secret?").await? {
         return Ok(Exit::Waiting);
     }
     // Asked once, as in `webhook add`.
-    let client = connection.client(As::You)?;
+    let client = connection.client(ActingAs::You)?;
     let id = args.which.find(&client).await?.id;
     let webhook = client.rotate_webhook(&id).await?;
     let before = match webhook.previous_until {

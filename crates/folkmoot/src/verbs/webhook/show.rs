@@ -4,7 +4,7 @@ use anyhow::Result;
 use folkmoot_api::Client;
 
 use super::{WebhookArgs, say};
-use crate::{cli::As, connection::Connection, context::CliContext, exit::Exit};
+use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
 /// Look at a webhook
 #[derive(Debug, clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    let webhook = connection.ask(ctx, As::You, async |client: &Client| args.which.find(client).await).await?;
+    let webhook = connection.ask(ctx, ActingAs::You, async |client: &Client| args.which.find(client).await).await?;
     say(ctx, &webhook)?;
     Ok(Exit::Done)
 }
