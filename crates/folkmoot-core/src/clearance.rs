@@ -41,7 +41,6 @@ pub struct Hold {
     pub agent_id: Option<Name>,
     /// The session that it holds, where it reaches so far.
     pub session_id: Option<SessionId>,
-    /// Since when.
     pub since: Timestamp,
     /// The question's type; `None` for an operator's halt.
     pub question_type: Option<QuestionType>,
@@ -280,7 +279,6 @@ fn remove<K: std::hash::Hash + Eq>(columns: &mut HashMap<K, HoldsByAge>, key: &K
 pub struct Others {
     /// Its agent.
     pub agent: bool,
-    /// Its session.
     pub session: bool,
     /// Everyone.
     pub system: bool,

@@ -106,14 +106,11 @@ pub enum Action {
     Extend(Extension),
     /// Withdraws a gate.
     Cancel {
-        /// Which one.
         gate: GateId,
-        /// Why.
         reason: String,
     },
     /// A gate's timer came round.
     Expire {
-        /// Which one.
         gate: GateId,
     },
     /// Asks.
@@ -128,21 +125,18 @@ pub enum Action {
     /// The asker of a denied question has heard it, or somebody who decides releases the asker from
     /// it.
     Fetch {
-        /// Which one.
         question: QuestionId,
         /// Why it is released.
         reason: String,
     },
     /// A question's timer came round.
     Lapse {
-        /// Which one.
         question: QuestionId,
     },
     /// Raises a halt.
     Raise(Raising),
     /// Lifts a halt.
     Lift {
-        /// Which one.
         halt: HaltId,
     },
     /// Starts a run.
@@ -155,35 +149,28 @@ pub enum Action {
     Park(Parking),
     /// A run's timer came round.
     Wake {
-        /// Which one.
         run: RunId,
     },
     /// A worker cannot go on with a run.
     Stop(Stopping),
     /// A run reached its end.
     EndRun {
-        /// Which one.
         run: RunId,
         /// Why it may be said.
         fence: Fence,
-        /// How.
         conclusion: Conclusion,
     },
     /// Ends a run, in any state.
     CancelRun {
-        /// Which one.
         run: RunId,
-        /// Why.
         reason: String,
     },
     /// Lets a run that stopped go on.
     ResumeRun {
-        /// Which one.
         run: RunId,
     },
     /// A node lives.
     Heartbeat {
-        /// Which one.
         node: Name,
         /// For so much longer.
         span: Duration,
@@ -192,7 +179,6 @@ pub enum Action {
     },
     /// A node ends, and lets go of its runs.
     Leave {
-        /// Which one.
         node: Name,
     },
     /// Has a lesson say something else.
@@ -210,7 +196,6 @@ pub enum Action {
     Mint(Minting),
     /// Ends a token.
     Revoke {
-        /// Which one.
         token: TokenId,
     },
     /// Makes a webhook.
@@ -219,12 +204,10 @@ pub enum Action {
     ChangeWebhook(Box<WebhookChange>),
     /// Ends a webhook.
     RemoveWebhook {
-        /// Which one.
         webhook: WebhookId,
     },
     /// A node takes what is to be told to a channel now.
     TakeDeliveries {
-        /// Which channel.
         channel: String,
         /// At most so many.
         limit: u32,
@@ -333,7 +316,6 @@ pub struct Needs<'a> {
 /// The rows that were there.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// The gate.
     pub gate: Option<Gate>,
     /// The text of its summary, unless it was erased.
     pub summary: Option<String>,
@@ -341,13 +323,11 @@ pub struct Loaded {
     pub pending_duplicate: Option<Gate>,
     /// What the agent has open.
     pub usage: QuotaUsage,
-    /// The question.
     pub question: Option<Question>,
     /// The halt.
     pub halt: Option<Halt>,
     /// What else holds the same agent, session and everyone.
     pub others: Others,
-    /// The run.
     pub run: Option<Run>,
     /// How often something has changed for it.
     pub wakes: u64,

@@ -98,7 +98,6 @@ pub enum Row {
     Artifact(Artifact),
     /// The content under this digest goes.
     Erased {
-        /// Whose.
         digest: Digest,
         /// How often an admin has erased it by now.
         erasures: u64,
@@ -113,9 +112,7 @@ pub enum Row {
     Debate(StoredRow),
     /// A node lives until then; where it is alone, no other does.
     Node {
-        /// Which one.
         node: Name,
-        /// Until when.
         until: Timestamp,
         /// No other node lives.
         alone: bool,
@@ -176,9 +173,7 @@ impl Subject {
 /// When to look at something again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
-    /// What.
     pub subject: Subject,
-    /// When.
     pub due: Timestamp,
 }
 

@@ -93,12 +93,10 @@ pub enum DeliveryState {
     },
     /// Its receiver has it.
     Delivered {
-        /// Since when.
         at: Timestamp,
     },
     /// It is not sent any more, unless somebody wants it. `last_error` says why.
     Dead {
-        /// Since when.
         at: Timestamp,
     },
 }
@@ -129,7 +127,6 @@ pub struct Subscription {
 /// Whom a commit tells of which of its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewDelivery {
-    /// Whom.
     pub channel: String,
     /// Of which, by its place in the commit.
     pub event: usize,
@@ -144,7 +141,6 @@ pub struct Settling {
     pub delivery: DeliveryId,
     /// As it was when it was taken.
     pub epoch: u64,
-    /// How.
     pub result: DeliveryResult,
 }
 
@@ -155,7 +151,6 @@ pub enum DeliveryResult {
     Told,
     /// The receiver does not have it, as far as is known.
     Failed {
-        /// What happened.
         reason: String,
         /// Whether it may help to try again.
         again: RetryAdvice,
@@ -176,9 +171,7 @@ pub enum RetryAdvice {
 /// That a channel cannot be told anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abandonment {
-    /// Which channel.
     pub channel: String,
-    /// Why.
     pub reason: String,
     /// Only what has been due for so long: until then another node may know the channel, and send
     /// it.

@@ -23,7 +23,6 @@ use crate::{Digest, Event, Principal, Refusal, Role, Timestamp, audit::AuditProb
 pub struct Erasing {
     /// Under these digests.
     pub digests: Vec<Digest>,
-    /// Why.
     pub reason: String,
 }
 
@@ -57,9 +56,7 @@ pub const USED_AT_STEP: Duration = Duration::from_secs(24 * 3600);
 /// An admin's erasure, as the log has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Erased {
-    /// What.
     pub digest: Digest,
-    /// Why.
     pub reason: String,
 }
 

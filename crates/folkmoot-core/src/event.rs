@@ -41,7 +41,6 @@ pub struct Fact {
 pub struct Event {
     /// From 1, with no gaps.
     pub position: u64,
-    /// What happened.
     pub fact: Fact,
     /// Of the event before; zero for the first.
     pub prev_hash: Digest,

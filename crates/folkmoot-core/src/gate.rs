@@ -124,13 +124,9 @@ pub enum GateState {
 /// One person's voice on one revision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vote {
-    /// Who.
     pub reviewer: Name,
-    /// What.
     pub choice: Choice,
-    /// Why.
     pub reason: String,
-    /// When.
     pub at: Timestamp,
     /// How it was shown that a person said it; nothing in what older versions wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -146,7 +142,6 @@ pub struct Decision {
     pub decision: DecisionWord,
     /// Who, from the credential; `timeout` where it was the clock.
     pub reviewer: Name,
-    /// Why.
     pub reason: String,
     /// What to do otherwise, with an adjustment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,7 +149,6 @@ pub struct Decision {
     /// The digest of the text that the reviewer wrote instead; the text is an artifact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<Digest>,
-    /// When.
     pub decided_at: Timestamp,
     /// The content it was made on.
     pub digest: Digest,

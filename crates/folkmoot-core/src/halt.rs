@@ -36,11 +36,9 @@ pub struct Halt {
     pub agent_id: Option<Name>,
     /// Which session, with scope `session`.
     pub session_id: Option<SessionId>,
-    /// Why.
     pub reason: String,
     /// Who raised it.
     pub raised_by: Name,
-    /// When.
     pub raised_at: Timestamp,
     /// How many events its stream has.
     pub seq: u64,
@@ -51,9 +49,7 @@ pub struct Halt {
 /// How a halt ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lifting {
-    /// Who.
     pub by: Name,
-    /// When.
     pub at: Timestamp,
 }
 

@@ -195,7 +195,6 @@ pub enum Waits {
 pub struct StepError {
     /// Which sort of error: a retry policy looks at it.
     pub code: String,
-    /// What happened.
     pub message: String,
     /// The provider whose outage it is. The step waits until it is back.
     #[serde(default, skip_serializing_if = "Option::is_none")]

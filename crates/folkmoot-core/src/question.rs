@@ -69,7 +69,6 @@ pub struct Question {
     pub priority: Priority,
     /// The principal that asked.
     pub asked_by: Name,
-    /// When.
     pub asked_at: Timestamp,
     /// How long until its timeout, and between reminders.
     pub timeout: Timeout,
@@ -102,9 +101,7 @@ pub struct Closure {
     pub answer: Option<Value>,
     /// Who, from the credential; `timeout` where it was the clock.
     pub by: Name,
-    /// When.
     pub at: Timestamp,
-    /// Why.
     pub reason: String,
     /// When the asker fetched a denial, or somebody released it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -29,7 +29,6 @@ pub struct Receipt {
     /// The text that the reviewer wrote instead, with an adjustment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<ContentText>,
-    /// Which gate.
     pub gate: GateId,
     /// Who opened it.
     pub requested_by: Name,
@@ -78,7 +77,6 @@ pub struct ReceiptContent {
 pub struct ReceiptArtifact {
     /// As the requester calls it.
     pub name: String,
-    /// What it is.
     pub media_type: String,
     /// How long it is.
     pub bytes: u64,

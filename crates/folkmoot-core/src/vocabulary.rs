@@ -5,7 +5,6 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{word:?} is not one of {}", .known.join(", "))]
 pub struct UnknownWord {
-    /// What was said.
     pub word: String,
     /// What could have been said.
     pub known: &'static [&'static str],

@@ -31,7 +31,6 @@ use crate::{Caller, Engine, refusals::ReviewAttempt};
 pub struct ArtifactInput {
     /// As the requester calls it.
     pub name: String,
-    /// What it is.
     pub media_type: String,
     /// The bytes.
     pub content: Vec<u8>,

@@ -24,7 +24,6 @@ pub struct CourierMessage {
     pub at: Timestamp,
     /// The webhook that the channel is; otherwise configuration says what it is.
     pub webhook: Option<Webhook>,
-    /// What happened.
     pub event: Event,
     /// The gate that it happened to, as it is now.
     pub gate: Option<GateView>,

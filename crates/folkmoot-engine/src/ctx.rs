@@ -71,12 +71,10 @@ impl Ctx {
         Self { pass, branch: "".into(), calls: Arc::default() }
     }
 
-    /// The run.
     pub fn run_id(&self) -> &RunId {
         &self.pass.run.start.id
     }
 
-    /// Its session.
     pub fn session_id(&self) -> &SessionId {
         &self.pass.run.start.session_id
     }

@@ -33,7 +33,6 @@ pub struct WaitDetails {
 /// How a wait came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunWaitOutcome {
-    /// When.
     pub at: Timestamp,
     /// What was decided, or became of the question or run, in its own word.
     pub outcome: Option<&'static str>,

@@ -12,7 +12,6 @@ use crate::Ctx;
 pub struct Failure {
     /// Which sort of error: a retry policy, and whoever handles it, look at this.
     pub code: String,
-    /// What happened.
     pub message: String,
     /// Why a step that failed so is not over: it is done later, under the same key.
     pub hindrance: Option<Hindrance>,

@@ -118,7 +118,6 @@ pub struct LocalModelServer {
 /// One provider, as `folkmoot doctor` lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderInfo {
-    /// Its name.
     pub name: String,
     /// How it is spoken to.
     pub kind: ProviderKind,

@@ -36,9 +36,7 @@ pub struct ModelRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// By whom.
     pub speaker: Speaker,
-    /// What.
     pub text: String,
 }
 
@@ -48,7 +46,6 @@ pub struct Message {
 pub enum Speaker {
     /// Whoever asks the model.
     User,
-    /// The model.
     Assistant,
 }
 
@@ -68,7 +65,6 @@ pub struct Schema {
 pub struct Cue {
     /// The sort of contribution: `proposal`, `critique`, `tests`, `ballot`, …
     pub part: String,
-    /// Who speaks.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// What it is about: the topic, or the task, as the user wrote it.

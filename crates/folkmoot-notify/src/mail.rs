@@ -72,7 +72,6 @@ pub struct MailServer {
     pub login: Option<(String, Secret)>,
     /// Who writes.
     pub from: Mailbox,
-    /// To whom.
     pub to: Vec<Mailbox>,
 }
 

@@ -92,7 +92,6 @@ pub struct ChannelSettings {
     /// Who writes.
     #[serde(default)]
     pub from: Option<String>,
-    /// To whom.
     #[serde(default)]
     pub to: Vec<String>,
     /// Never a secret itself: these are here to say so, and keep nothing of it.

@@ -46,16 +46,13 @@ pub enum AddressRefusal {
     /// The address itself is one of ours, or of nobody.
     #[error("{address} is {kind}; to send there, add {address} to `allow` in [notify]")]
     Address {
-        /// Which one.
         address: IpAddr,
-        /// What it is.
         kind: AddressKind,
     },
     /// All that the name means is such an address.
     #[error("{host} is {address}, {kind}; to send there, add {} to `allow` in [notify]",
         if .kind.is_ours() { .host.clone() } else { .address.to_string() })]
     Resolved {
-        /// The name.
         host: String,
         /// What it means.
         address: IpAddr,

@@ -32,7 +32,6 @@ pub enum Error {
     /// Others can read the file.
     #[error("{} can be read by others (mode {mode:03o}): run `chmod 600 {}`", .path.display(), .path.display())]
     Exposed {
-        /// The file.
         path: PathBuf,
         /// Its permissions.
         mode: u32,
@@ -40,9 +39,7 @@ pub enum Error {
     /// The file cannot be read.
     #[error("{} cannot be read as a key file: {reason}", .path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// Why not.
         reason: String,
     },
 }

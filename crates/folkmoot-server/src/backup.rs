@@ -95,9 +95,7 @@ pub enum BackupError {
     /// A file cannot be read or written.
     #[error("{}: {error}", .path.display())]
     File {
-        /// Which one.
         path: PathBuf,
-        /// Why not.
         error: io::Error,
     },
     /// The folder cannot be used, or has a server.

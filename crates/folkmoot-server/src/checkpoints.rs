@@ -24,7 +24,6 @@ const LINE_BYTES_MAX: u64 = 4096;
 /// Where to write them, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoints {
-    /// The file.
     pub file: PathBuf,
     /// At most so often, and only when the log has grown.
     pub every: Duration,

@@ -77,7 +77,6 @@ pub struct LastServed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalModel {
-    /// What it is called.
     pub provider: String,
     /// Where it listened then. At another address it is another one.
     pub base_url: String,

@@ -38,9 +38,7 @@ pub enum StartError {
     /// The data folder cannot be used.
     #[error("{} cannot be used: {error}; choose another folder with --data", .path.display())]
     Folder {
-        /// Which one.
         path: PathBuf,
-        /// Why not.
         error: std::io::Error,
     },
     /// Another server has the folder.
@@ -55,9 +53,7 @@ pub enum StartError {
     /// The key that was named cannot be read.
     #[error("{} cannot be used as the server's key: {error}", .path.display())]
     Key {
-        /// Which file.
         path: PathBuf,
-        /// Why not.
         error: std::io::Error,
     },
     /// What agents work with is not configured rightly.
@@ -69,17 +65,13 @@ pub enum StartError {
     /// Checkpoints cannot be written where they should be.
     #[error("no checkpoint can be written to {}: {error}; see [audit] in the configuration", .path.display())]
     Checkpoints {
-        /// Which file.
         path: PathBuf,
-        /// Why not.
         error: std::io::Error,
     },
     /// The address is taken, or not ours.
     #[error("cannot listen on {address}: {error}; choose another with --listen")]
     Listen {
-        /// Which one.
         address: std::net::SocketAddr,
-        /// Why not.
         error: std::io::Error,
     },
     /// The database does not open.

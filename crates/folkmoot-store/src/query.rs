@@ -20,7 +20,6 @@ use crate::{
 /// A gate, with the text of its summary unless that was erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateView {
-    /// The row.
     pub gate: Gate,
     /// What the row has only as a digest.
     pub summary: Option<String>,
@@ -46,7 +45,6 @@ pub struct GateQuery {
 /// A question, with what it asks unless that was erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionView {
-    /// The row.
     pub question: Question,
     /// What the row has only as a digest.
     pub text: Option<String>,
@@ -97,7 +95,6 @@ pub struct RunQuery {
 /// Which part of a run's journal.
 #[derive(Clone, Debug)]
 pub struct JournalQuery {
-    /// Whose.
     pub run: RunId,
     /// What came after this moment and key.
     pub after: Option<(Timestamp, EntryKey)>,
@@ -112,7 +109,6 @@ pub struct JournalQuery {
 /// One line of a journal, with its result as JSON unless that was erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalLine {
-    /// The row.
     pub entry: Entry,
     /// What the row has only as a digest.
     pub result: Option<String>,
@@ -373,7 +369,6 @@ pub struct DeliveryQuery {
 /// What is still to be delivered to one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingFor {
-    /// Which one.
     pub channel: String,
     /// When the first of it is due.
     pub due: Timestamp,

@@ -28,7 +28,6 @@ pub(crate) struct Folder {
 pub(crate) struct DirEntry {
     /// The path from the folder, or what can be shown of it.
     pub path: String,
-    /// What it is.
     pub kind: DirEntryKind,
 }
 

@@ -39,7 +39,6 @@ pub enum FormatError {
     /// The formatter does not take it: as a rule it is not valid code.
     #[error("{formatter} did not take the code: {why}")]
     Refused {
-        /// Which one.
         formatter: &'static str,
         /// What it complained.
         why: String,

@@ -130,7 +130,6 @@ pub struct ProjectCommand {
 pub struct ProjectProblem {
     /// The path from the top.
     pub file: String,
-    /// Why.
     pub what: String,
 }
 

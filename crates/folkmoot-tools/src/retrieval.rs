@@ -88,7 +88,6 @@ pub struct IndexReport {
 pub struct SkippedFile {
     /// The path from the folder.
     pub path: String,
-    /// Why.
     pub reason: SkipReason,
 }
 
@@ -133,7 +132,6 @@ pub enum RetrievalError {
     /// The folder cannot be read.
     #[error("cannot read {folder}: {source}")]
     Folder {
-        /// Which one.
         folder: String,
         /// What the system said.
         source: std::io::Error,

@@ -88,16 +88,13 @@ pub struct Solution {
     pub id: String,
     /// What it is written in.
     pub language: ProgramLanguage,
-    /// The code.
     pub code: String,
 }
 
 /// What came of one suite on one solution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestRun {
-    /// Which solution.
     pub solution: String,
-    /// Whose tests.
     pub author: String,
     /// What came of each, in order.
     pub tested: Vec<TestResult>,
@@ -106,7 +103,6 @@ pub struct TestRun {
 /// The result of one test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestResult {
-    /// Which.
     pub name: String,
     /// What it is about.
     pub category: Category,

@@ -149,7 +149,6 @@ pub struct ToolCall {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolOffer {
-    /// What it is called.
     pub name: String,
     /// What it does.
     pub description: String,

@@ -68,7 +68,6 @@ pub struct DebateOutcome {
     /// Where nothing was decided, all answers that there were, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<UndecidedAnswer>,
-    /// Its code.
     pub code: Option<String>,
     /// What that is written in.
     pub language: Option<String>,
@@ -83,11 +82,9 @@ pub struct DebateOutcome {
 /// An answer of a debate that decided nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndecidedAnswer {
-    /// Whose.
     pub author: Name,
     /// In words.
     pub answer: String,
-    /// Its code.
     pub code: Option<String>,
     /// How many tests of others it passes, and of how many.
     pub tests: Option<(u32, u32)>,

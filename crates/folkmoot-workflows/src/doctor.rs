@@ -41,7 +41,6 @@ const MCP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct DoctorFinding {
     /// What it is about.
     pub area: Area,
-    /// What it is called.
     pub name: String,
     /// Whether it can be used.
     pub ok: bool,

@@ -36,7 +36,6 @@ impl SetUp {
         }
     }
 
-    /// What it is.
     pub(crate) fn name(self) -> &'static str {
         match self {
             SetUp::SameUser => "same user, without protection",

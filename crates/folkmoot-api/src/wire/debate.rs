@@ -379,7 +379,6 @@ pub struct DebateStarted {
     /// The debate's id; `/v1/runs` has it under the same.
     #[schema(value_type = String)]
     pub id: RunId,
-    /// Its session.
     #[schema(value_type = String)]
     pub session_id: SessionId,
     /// Where it is.
@@ -411,7 +410,6 @@ pub struct Debate {
     /// Who started it.
     #[schema(value_type = String)]
     pub initiated_by: Name,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// When it last moved.
@@ -470,7 +468,6 @@ pub struct DebateProgress {
     /// The debate's id.
     #[schema(value_type = String)]
     pub id: RunId,
-    /// Its session.
     #[schema(value_type = String)]
     pub session_id: SessionId,
     /// Where it is.
@@ -536,7 +533,6 @@ pub struct DebateResults {
     /// The debate's id.
     #[schema(value_type = String)]
     pub id: RunId,
-    /// Its session.
     #[schema(value_type = String)]
     pub session_id: SessionId,
     /// `completed`
@@ -550,7 +546,6 @@ pub struct DebateResults {
     /// decided is in the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<UndecidedAnswer>,
-    /// Its code.
     pub code: Option<String>,
     /// In which language.
     pub language: Option<String>,
@@ -565,12 +560,10 @@ pub struct DebateResults {
 /// An answer of a debate that decided nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UndecidedAnswer {
-    /// Whose.
     #[schema(value_type = String)]
     pub author: Name,
     /// In words.
     pub answer: String,
-    /// Its code.
     pub code: Option<String>,
     /// How many tests of others it passes.
     pub tests: Option<DebateTests>,
@@ -635,7 +628,6 @@ pub struct DebateTests {
 /// One vote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateBallot {
-    /// By whom.
     #[schema(value_type = String)]
     pub voter: Name,
     /// Whom it ranks, the best first; nobody where it was refused.
@@ -654,13 +646,11 @@ pub struct DebateBallot {
 /// What somebody holds against the winner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DebateDissent {
-    /// Who.
     #[schema(value_type = String)]
     pub agent: Name,
     /// Whose answer it would take.
     #[schema(value_type = Option<String>)]
     pub prefers: Option<Name>,
-    /// Why.
     pub objection: String,
 }
 
@@ -714,7 +704,6 @@ pub struct DebateVotes {
 pub struct DebateVote {
     /// In which round.
     pub round: u32,
-    /// By whom.
     #[schema(value_type = String)]
     pub voter: Name,
     /// Whom it ranks, the best first; nobody where it was refused.
@@ -724,7 +713,6 @@ pub struct DebateVote {
     pub confidence: f64,
     /// Why it does not count.
     pub refused: Option<String>,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
 }
@@ -734,15 +722,11 @@ pub struct DebateVote {
 pub struct DebateTurn {
     /// A UUID.
     pub id: String,
-    /// Its session.
     #[schema(value_type = String)]
     pub session_id: SessionId,
-    /// Which round.
     pub round: u32,
-    /// Which phase.
     #[schema(schema_with = schema::debate_phase)]
     pub phase: DebatePhase,
-    /// Who spoke.
     #[schema(value_type = String)]
     pub agent_id: Name,
     /// As what.
@@ -750,7 +734,6 @@ pub struct DebateTurn {
     pub agent_role: AgentRole,
     /// Who runs the model.
     pub provider: String,
-    /// Which model.
     pub model: String,
     /// What was said; null where it was erased.
     pub content: Option<String>,
@@ -768,7 +751,6 @@ pub struct DebateTurn {
     /// What the turn was for and what became of it, its tokens and its cost.
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Value>,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// How long the answer took.
@@ -814,7 +796,6 @@ pub struct DebateTurnQuery {
 pub struct CodeVersion {
     /// A UUID.
     pub id: String,
-    /// Its session.
     #[schema(value_type = String)]
     pub session_id: SessionId,
     /// The turn that wrote it.
@@ -837,7 +818,6 @@ pub struct CodeVersion {
     pub metrics: Option<Value>,
     /// What changed; null for the first.
     pub diff_from_previous: Option<String>,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
 }
@@ -906,11 +886,9 @@ pub struct DebateGateQuery {
 /// A part of a debate's trail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrailEntry {
-    /// What happened.
     #[serde(rename = "type")]
     #[schema(schema_with = schema::provenance)]
     pub kind: Provenance,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// The event of the log that has it.
@@ -1015,7 +993,6 @@ pub struct ReplayDiffers {
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct CancelDebate {
-    /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -1040,7 +1017,6 @@ pub struct CorrectLesson {
 /// What a debate learnt, and later ones of whoever started it may be shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateLesson {
-    /// Its id.
     pub id: String,
     /// Which debate learnt it.
     #[schema(value_type = String)]

@@ -15,7 +15,6 @@ pub struct Delivery {
     /// The same however often it is sent; a webhook has it as `webhook-id`.
     #[schema(value_type = String)]
     pub id: DeliveryId,
-    /// To whom.
     pub channel: String,
     /// What it is about: a gate's, question's or halt's id, `run:…`.
     pub subject: String,
@@ -105,7 +104,6 @@ pub struct Tested {
     pub channel: String,
     /// Whether they were.
     pub delivered: bool,
-    /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

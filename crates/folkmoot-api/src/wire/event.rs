@@ -33,7 +33,6 @@ pub struct Event {
     /// What caused it.
     #[schema(value_type = String)]
     pub command_id: CommandId,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// What happened, in detail.

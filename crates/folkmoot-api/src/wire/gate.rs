@@ -89,7 +89,6 @@ pub struct NewArtifact {
     pub name: String,
     /// What it is, for example `text/x-diff`.
     pub media_type: String,
-    /// The text.
     pub content: String,
 }
 
@@ -209,7 +208,6 @@ pub struct Extend {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"reason": "not needed any more"}))]
 pub struct Cancel {
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -397,7 +395,6 @@ pub struct Gate {
 pub struct Artifact {
     /// As the requester calls it.
     pub name: String,
-    /// What it is.
     pub media_type: String,
     /// Of the content.
     #[schema(value_type = String)]
@@ -431,15 +428,11 @@ impl From<gate::VoteTally> for VoteTally {
 /// One person's voice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Vote {
-    /// Who.
     #[schema(value_type = String)]
     pub reviewer: Name,
-    /// What.
     #[schema(schema_with = schema::choice)]
     pub choice: Choice,
-    /// Why.
     pub reason: String,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// How it was shown that a person said it.
@@ -451,7 +444,6 @@ pub struct Vote {
 /// What was decided, by whom, when, why, and about exactly which content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Decision {
-    /// Which gate.
     #[schema(value_type = String)]
     pub request_id: GateId,
     /// The word.
@@ -460,7 +452,6 @@ pub struct Decision {
     /// Who; `timeout` where it was the clock.
     #[schema(value_type = String)]
     pub reviewer: Name,
-    /// Why.
     pub reason: String,
     /// What to do otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -468,7 +459,6 @@ pub struct Decision {
     /// The text that the reviewer wrote instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<String>,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub decided_at: Timestamp,
     /// The content it was made on.

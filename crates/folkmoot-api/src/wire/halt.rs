@@ -56,7 +56,6 @@ pub struct BlockedBy {
     /// How far it reaches.
     #[schema(schema_with = schema::scope)]
     pub scope: Scope,
-    /// Since when.
     #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
     /// The agent that asked it, or that it halts.
@@ -109,7 +108,6 @@ pub struct ClearanceWaited {
 /// What became of one question that covered an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AnswerGiven {
-    /// Which question.
     #[schema(value_type = String)]
     pub question_id: QuestionId,
     /// What was answered; nothing where it was skipped or cancelled.
@@ -146,7 +144,6 @@ pub struct RaiseHalt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
-    /// Why.
     pub reason: String,
 }
 
@@ -159,24 +156,19 @@ pub struct Halt {
     /// How far it reaches.
     #[schema(schema_with = schema::scope)]
     pub scope: Scope,
-    /// Which agent.
     #[schema(value_type = Option<String>)]
     pub agent_id: Option<Name>,
-    /// Which session.
     #[schema(value_type = Option<String>)]
     pub session_id: Option<SessionId>,
-    /// Why.
     pub reason: String,
     /// Who raised it.
     #[schema(value_type = String)]
     pub raised_by: Name,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub raised_at: Timestamp,
     /// Who lifted it.
     #[schema(value_type = Option<String>)]
     pub lifted_by: Option<Name>,
-    /// When.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub lifted_at: Option<Timestamp>,
 }

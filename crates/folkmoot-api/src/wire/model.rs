@@ -64,7 +64,6 @@ pub struct ProviderList {
 /// A provider, as the server has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Provider {
-    /// Its name.
     pub name: String,
     /// How it is spoken to: `openai`, `anthropic`, …
     pub kind: String,

@@ -82,7 +82,6 @@ pub struct Plan {
     /// As its session is called; `/v1/runs` has it under the same id.
     #[schema(value_type = String)]
     pub id: RunId,
-    /// Its session.
     #[schema(value_type = String)]
     pub session_id: SessionId,
     /// What it is for.
@@ -113,7 +112,6 @@ pub struct Plan {
     /// Who started it.
     #[schema(value_type = String)]
     pub initiator: Name,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub started_at: Timestamp,
     /// When it was over.

@@ -82,7 +82,6 @@ pub struct Answer {
     /// One of its options, or anything where it has none.
     #[schema(value_type = Value)]
     pub answer: Value,
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -92,7 +91,6 @@ pub struct Answer {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"reason": "not needed any more"}))]
 pub struct WithReason {
-    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -135,7 +133,6 @@ pub struct Question {
     /// Whose token asked.
     #[schema(value_type = String)]
     pub asked_by: Name,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub asked_at: Timestamp,
     /// How long until it expires, or reminds.
@@ -168,10 +165,8 @@ pub struct Closed {
     /// Who; `timeout` where it was the clock.
     #[schema(value_type = String)]
     pub by: Name,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
-    /// Why.
     pub reason: String,
     /// When the asker fetched a denial, or somebody released it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

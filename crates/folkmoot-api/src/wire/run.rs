@@ -112,7 +112,6 @@ pub struct Fault {
     /// Which sort of problem; `failed` unless it is given.
     #[serde(default = "failed")]
     pub code: String,
-    /// What happened.
     pub message: String,
 }
 
@@ -152,7 +151,6 @@ pub struct Run {
     /// The run that started it, and that it ends with.
     #[schema(value_type = Option<String>)]
     pub parent: Option<RunId>,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub started_at: Timestamp,
     /// When it was over.
@@ -258,7 +256,6 @@ pub struct Ending {
     /// Who ended it: its workflow, its agent, or whoever cancelled it.
     #[schema(value_type = String)]
     pub by: Name,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
 }

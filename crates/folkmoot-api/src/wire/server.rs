@@ -10,7 +10,6 @@ pub struct ServerFile {
     pub url: String,
     /// Its process.
     pub pid: u32,
-    /// Since when.
     pub started_at: Timestamp,
     /// It is a verb of the command line, and ends with that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

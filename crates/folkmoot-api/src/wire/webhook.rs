@@ -40,7 +40,6 @@ pub struct ChangeWebhook {
 /// A webhook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Webhook {
-    /// Its id.
     #[schema(value_type = String)]
     pub id: WebhookId,
     /// What gates call it.

@@ -71,7 +71,6 @@ vocabulary! {
 pub struct Comparison {
     /// Of which round.
     pub round: u32,
-    /// Which phase.
     pub phase: DebatePhase,
     /// What was expected.
     pub expected: Expectation,

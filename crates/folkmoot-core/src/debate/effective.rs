@@ -42,7 +42,6 @@ pub struct EffectiveVotes {
 pub struct ModelRef<'a> {
     /// Whose it is.
     pub provider: &'a str,
-    /// Which one.
     pub model: &'a str,
 }
 

@@ -29,9 +29,7 @@ pub struct Estimate {
 /// One reason why an estimate is higher or lower.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EstimateFactor {
-    /// For what.
     pub measure: Measure,
-    /// What it is.
     pub sign: Sign,
     /// How many hundredths it adds or takes.
     pub by: i16,

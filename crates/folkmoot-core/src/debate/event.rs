@@ -46,11 +46,9 @@ pub enum DebateEvent {
     },
     /// Something that the configuration left open was decided otherwise than before.
     ConfigChanged {
-        /// What.
         field: String,
         /// What it is now.
         value: String,
-        /// Why.
         reason: String,
     },
     /// Lessons of earlier debates are shown to its agents.
@@ -74,7 +72,6 @@ pub enum DebateEvent {
     },
     /// A phase began.
     PhaseStarted {
-        /// Which.
         phase: DebatePhase,
         /// In which round.
         round: u32,
@@ -88,7 +85,6 @@ pub enum DebateEvent {
     },
     /// A phase is over.
     PhaseCompleted {
-        /// Which.
         phase: DebatePhase,
         /// In which round.
         round: u32,
@@ -111,11 +107,9 @@ pub enum DebateEvent {
         phase: DebatePhase,
         /// In which round.
         round: u32,
-        /// Who.
         agent: Name,
         /// In which role.
         role: AgentRole,
-        /// For what.
         part: String,
         /// What became of it.
         state: TurnState,
@@ -123,7 +117,6 @@ pub enum DebateEvent {
         why: String,
         /// Whose model spoke.
         provider: String,
-        /// Which.
         model: String,
         /// How many tools it called.
         tool_calls: u32,
@@ -149,7 +142,6 @@ pub enum DebateEvent {
     },
     /// An agent thought about why its code failed.
     Reflected {
-        /// Who.
         agent: Name,
         /// In which turn.
         turn: String,
@@ -158,14 +150,12 @@ pub enum DebateEvent {
     Version {
         /// Which, from 1.
         version: u32,
-        /// Whose.
         author: Name,
         /// How much of its tests it passes.
         test_pass_rate: Option<Share>,
     },
     /// A vote was cast.
     Vote {
-        /// By whom.
         voter: Name,
         /// In which round.
         round: u32,
@@ -178,9 +168,7 @@ pub enum DebateEvent {
     },
     /// The network was made without somebody who does not answer any more.
     Rebalanced {
-        /// Who.
         agent: Name,
-        /// Why.
         reason: String,
     },
     /// The project's own commands were run.
@@ -196,9 +184,7 @@ pub enum DebateEvent {
     },
     /// Something did not go as it should, and the debate went on.
     Error {
-        /// Where.
         phase: Option<DebatePhase>,
-        /// What.
         message: String,
     },
     /// It is over.

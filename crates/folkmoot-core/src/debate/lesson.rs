@@ -60,7 +60,6 @@ pub struct Lesson {
     pub debate: RunId,
     /// From which episodes.
     pub episodes: Vec<String>,
-    /// When.
     pub learned_at: Timestamp,
 }
 

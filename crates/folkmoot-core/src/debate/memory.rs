@@ -47,7 +47,6 @@ pub struct Episode {
     pub improvement: String,
     /// How sure the agent was of what it tried.
     pub confidence: Share,
-    /// When.
     pub timestamp: Timestamp,
     /// What the tests of the next attempt said, once there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +67,6 @@ pub struct TestResults {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TestFailure {
-    /// Which.
     pub test: String,
     /// What it said; it may have said nothing, and failed all the same.
     pub message: String,
@@ -96,7 +94,6 @@ vocabulary! {
 pub struct Reflection {
     /// Why it failed.
     pub root_cause: String,
-    /// What happened.
     pub what_went_wrong: String,
     /// What to do differently.
     pub what_to_change: String,

@@ -20,7 +20,6 @@ use crate::{Name, agent::Share};
 mod tests;
 
 vocabulary! {
-    /// Who plans.
     pub enum Style {
         /// One plans, all carry out.
         Cpde = "cpde",
@@ -56,7 +55,6 @@ vocabulary! {
 pub struct PlanningChoice {
     /// One of the two; never [`Style::Adaptive`].
     pub style: Style,
-    /// Why.
     pub reason: PlanningReason,
 }
 
@@ -143,7 +141,6 @@ pub enum BadPlan {
     UnknownDependency {
         /// Which waits.
         id: Name,
-        /// For what.
         dependency: Name,
     },
     /// Tasks wait for each other.

@@ -77,19 +77,14 @@ pub struct SessionRecord {
 pub struct TurnRecord {
     /// A UUID; [`uuid`] makes one that is the same each time.
     pub id: String,
-    /// Which round.
     pub round: u32,
-    /// Which phase.
     pub phase: DebatePhase,
-    /// Who spoke.
     pub agent_id: Name,
     /// As what.
     pub agent_role: AgentRole,
     /// Who runs the model.
     pub provider: String,
-    /// Which model.
     pub model: String,
-    /// What was said.
     pub content: String,
     /// How sure the agent was, where it said so.
     pub confidence: Option<Share>,
@@ -135,7 +130,6 @@ pub struct VersionRecord {
 pub struct LogLine {
     /// How grave it is.
     pub level: LogLevel,
-    /// What happened.
     pub message: String,
     /// With what.
     pub data: Value,
@@ -165,11 +159,8 @@ pub struct LessonRecord {
 /// What an earlier debate learnt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RememberedLesson {
-    /// Which one.
     pub debate: RunId,
-    /// When.
     pub at: Timestamp,
-    /// What.
     pub learned: LessonRecord,
 }
 

@@ -73,7 +73,6 @@ enum NetworkShape {
 /// A link from one agent to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentLink {
-    /// Who speaks.
     pub from: Name,
     /// Who hears it.
     pub to: Name,
@@ -103,7 +102,6 @@ pub enum RoutingError {
     /// It is for whoever sends it.
     #[error("{agent} cannot send a message to itself; name another agent")]
     InvalidMessage {
-        /// Who.
         agent: Name,
     },
     /// The links do not lead there.
@@ -117,7 +115,6 @@ pub enum RoutingError {
     /// Without its last agent there is no debate.
     #[error("{agent} is the last agent of this debate and cannot be taken out; end the debate instead")]
     TopologyClosed {
-        /// Who.
         agent: Name,
     },
 }

@@ -85,7 +85,6 @@ impl DebateVerdict {
 /// One vote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CastVote {
-    /// By whom.
     pub voter: Name,
     /// Whom it ranks, the best first.
     pub ranking: Vec<Name>,
@@ -102,11 +101,9 @@ pub struct CastVote {
 /// What somebody holds against the winner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dissent {
-    /// Who.
     pub agent: Name,
     /// Whose answer it would take.
     pub prefers: Option<Name>,
-    /// Why.
     pub objection: String,
 }
 

@@ -12,7 +12,6 @@ const REVISIONS_MAX: u32 = 100;
 /// What the requester changes; what is `None` stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amendment {
-    /// Which gate.
     pub gate: GateId,
     /// A new title.
     pub title: Option<String>,

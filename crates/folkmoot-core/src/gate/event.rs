@@ -12,7 +12,6 @@ pub enum GateEvent {
     Opened(Box<Gate>),
     /// It asks something else: a new revision, earlier votes void.
     Amended {
-        /// Whose gate.
         requested_by: Name,
         /// All of it.
         content: Box<Content>,
@@ -29,7 +28,6 @@ pub enum GateEvent {
     },
     /// One voice of several.
     Vote {
-        /// Whose gate.
         requested_by: Name,
         /// The voice.
         vote: Vote,
@@ -38,7 +36,6 @@ pub enum GateEvent {
     },
     /// It has more time.
     Extended {
-        /// Whose gate.
         requested_by: Name,
         /// The new one.
         deadline: Deadline,
@@ -47,7 +44,6 @@ pub enum GateEvent {
     },
     /// Nobody has decided yet; it goes on waiting.
     Reminded {
-        /// Whose gate.
         requested_by: Name,
         /// As it stands.
         deadline: Deadline,
@@ -56,7 +52,6 @@ pub enum GateEvent {
     },
     /// Nobody decided in time, and it waits once more; or hardly any time is left.
     Escalated {
-        /// Whose gate.
         requested_by: Name,
         /// The last one; as it stands, where time is left.
         deadline: Deadline,
@@ -67,14 +62,12 @@ pub enum GateEvent {
     },
     /// It is closed, by people, by its requester or by the clock.
     Decided {
-        /// Whose gate.
         requested_by: Name,
         /// For good.
         decision: Box<Decision>,
     },
     /// Somebody tried to decide, and was refused.
     Refused {
-        /// Whose gate.
         requested_by: Name,
         /// What they tried to say.
         attempted: Choice,

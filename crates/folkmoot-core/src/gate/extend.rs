@@ -6,7 +6,6 @@ use crate::{Deadline, GateId, Principal, Refusal, Role, Timeout, Timestamp};
 /// More time, counted from now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extension {
-    /// Which gate.
     pub gate: GateId,
     /// From now on.
     pub timeout: Timeout,

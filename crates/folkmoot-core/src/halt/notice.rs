@@ -31,10 +31,8 @@ pub struct Notice {
     /// The question's type.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub question_type: Option<QuestionType>,
-    /// Which agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<Name>,
-    /// Which session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     /// Who asked the question or raised the halt.

@@ -14,7 +14,6 @@ pub struct Raising {
     pub agent_id: Option<Name>,
     /// Which session, with scope `session`.
     pub session_id: Option<SessionId>,
-    /// Why.
     pub reason: String,
 }
 

@@ -26,7 +26,6 @@ pub struct Recording {
     pub fence: Fence,
     /// Which line.
     pub entry: NewEntry,
-    /// What.
     pub write: Write,
 }
 

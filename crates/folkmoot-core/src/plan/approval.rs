@@ -59,7 +59,6 @@ impl ApprovalStatus {
 /// that whoever approves has approved the pace too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanGateRequest {
-    /// Which gate.
     pub approval_type: ApprovalType,
     /// What the plan is for.
     pub goal: String,

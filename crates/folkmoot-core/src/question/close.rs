@@ -8,11 +8,9 @@ use crate::{Name, Presence, Principal, QuestionId, Refusal, Role, Timestamp, tex
 /// What somebody says to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closing {
-    /// Which question.
     pub question: QuestionId,
     /// What they say.
     pub close: Close,
-    /// Why.
     pub reason: String,
 }
 

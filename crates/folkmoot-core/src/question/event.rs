@@ -14,7 +14,6 @@ pub enum QuestionEvent {
     Asked(Box<Question>),
     /// Nobody has answered yet; it goes on waiting.
     Reminded {
-        /// Who asked.
         asked_by: Name,
         /// For which agent.
         agent_id: Name,
@@ -23,7 +22,6 @@ pub enum QuestionEvent {
     },
     /// It does not wait any more.
     Closed {
-        /// Who asked.
         asked_by: Name,
         /// For which agent.
         agent_id: Name,
@@ -32,11 +30,9 @@ pub enum QuestionEvent {
     },
     /// The asker of a denied question has heard it, or somebody who decides has released it.
     Fetched {
-        /// Who asked.
         asked_by: Name,
         /// For which agent.
         agent_id: Name,
-        /// When.
         fetched_at: Timestamp,
         /// Who released it, where it was not the asker who heard it.
         released_by: Option<Name>,

@@ -6,7 +6,6 @@ use crate::{Name, Refusal, RunId, Timestamp};
 /// A worker that wants a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claiming {
-    /// Which one.
     pub run: RunId,
     /// The worker's node.
     pub node: Name,

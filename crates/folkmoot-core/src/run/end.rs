@@ -20,7 +20,6 @@ pub enum Conclusion {
     Failed {
         /// Which sort of error.
         code: String,
-        /// What happened.
         message: String,
     },
 }
@@ -41,7 +40,6 @@ pub struct Ending {
     pub reason: String,
     /// Who ended it: its workflow, its agent, or whoever cancelled it.
     pub by: Name,
-    /// When.
     pub at: Timestamp,
 }
 

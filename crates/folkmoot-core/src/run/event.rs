@@ -25,7 +25,6 @@ pub enum RunEvent {
         node: Name,
         /// Higher than every one before.
         epoch: u64,
-        /// When.
         at: Timestamp,
     },
     /// A line was written to its journal.
@@ -41,7 +40,6 @@ pub enum RunEvent {
         kind: String,
         /// JSON.
         payload: String,
-        /// When.
         at: Timestamp,
     },
     /// It waits, and nobody works on it.
@@ -50,7 +48,6 @@ pub enum RunEvent {
         initiator: Name,
         /// How it waits.
         parked: Parked,
-        /// When.
         at: Timestamp,
     },
     /// It cannot go on by itself.
@@ -59,9 +56,7 @@ pub enum RunEvent {
         initiator: Name,
         /// Which sort of problem.
         code: String,
-        /// What happened.
         message: String,
-        /// When.
         at: Timestamp,
     },
     /// Somebody has looked at it, and it can go on.
@@ -70,14 +65,12 @@ pub enum RunEvent {
         initiator: Name,
         /// Who says so.
         by: Name,
-        /// When.
         at: Timestamp,
     },
     /// It is over.
     Ended {
         /// Who started the run.
         initiator: Name,
-        /// How.
         ending: Ending,
     },
 }

@@ -6,7 +6,6 @@ use crate::{Deadline, Name, Refusal, RunId, SessionId, Timestamp};
 /// A worker that has nothing to do for a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parking {
-    /// Which one.
     pub run: RunId,
     /// The claim under which it was worked on.
     pub epoch: u64,

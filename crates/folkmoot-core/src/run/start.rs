@@ -37,7 +37,6 @@ pub struct RunStart {
     /// How much it may do.
     #[serde(default)]
     pub limits: RunLimits,
-    /// When.
     pub started_at: Timestamp,
 }
 

@@ -6,7 +6,6 @@ use crate::{Refusal, RunId, Timestamp, text};
 /// A worker that cannot go on with a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopping {
-    /// Which one.
     pub run: RunId,
     /// The claim under which it was worked on.
     pub epoch: u64,

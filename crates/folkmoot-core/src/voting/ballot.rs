@@ -11,7 +11,6 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ballot {
-    /// Who.
     pub voter: Name,
     /// The candidates, the best first. Those that are left out are tied behind them.
     pub ranking: Vec<Name>,
@@ -32,29 +31,23 @@ pub enum BadBallot {
     /// It names somebody twice.
     #[error("{voter}'s ballot names {candidate} twice")]
     Twice {
-        /// Whose.
         voter: Name,
-        /// Whom.
         candidate: Name,
     },
     /// It names somebody who does not stand.
     #[error("{voter}'s ballot names {candidate}, who is no candidate")]
     Unknown {
-        /// Whose.
         voter: Name,
-        /// Whom.
         candidate: Name,
     },
     /// Somebody votes twice.
     #[error("there are two ballots of {voter}")]
     VotesTwice {
-        /// Who.
         voter: Name,
     },
     /// Somebody stands twice.
     #[error("{candidate} stands twice")]
     StandsTwice {
-        /// Who.
         candidate: Name,
     },
 }

@@ -7,7 +7,6 @@ use folkmoot_core::debate::{NoteKind, TurnPart};
 pub(super) struct Prompt {
     /// The path of its file, in our folder as in the user's.
     pub name: &'static str,
-    /// Its text.
     pub source: &'static str,
     /// What it is given, no more and no less.
     pub variables: &'static [Variable],

@@ -8,7 +8,6 @@ pub enum PromptError {
     /// A file that does not do as a template.
     #[error("the prompt {file}{}: {problem}", .line.map(|line| format!(", line {line}")).unwrap_or_default())]
     Template {
-        /// Its name.
         file: String,
         /// Where in it, as far as that is known.
         line: Option<usize>,

@@ -8,7 +8,6 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exercise {
-    /// What it is called.
     pub name: String,
     /// Words by which a topic is recognised; two of them make it this exercise.
     pub words: Vec<String>,
@@ -47,7 +46,6 @@ pub struct RehearsedSolution {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// What it is called.
     pub name: String,
     /// One of the six categories.
     pub category: String,

@@ -13,9 +13,7 @@ use crate::{
 /// One setting of the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// What it is called.
     pub name: &'static str,
-    /// What it is.
     pub value: String,
     /// Whether a commit that was acknowledged survives a crash with it.
     pub safe: bool,

@@ -25,7 +25,6 @@ pub struct DebateView {
     pub status: DebateStatus,
     /// Who started it.
     pub initiated_by: Name,
-    /// When.
     pub created_at: Timestamp,
     /// When its run last had an event.
     pub updated_at: Timestamp,
@@ -62,9 +61,7 @@ pub struct DebateQuery {
 /// A turn, with its texts unless they were erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnView {
-    /// The row.
     pub turn: StoredTurn,
-    /// What was said.
     pub content: Option<String>,
     /// What the agent called.
     pub tool_calls: Option<serde_json::Value>,
@@ -79,7 +76,6 @@ pub struct TurnView {
 /// Which turns of a debate, in the order in which they were written.
 #[derive(Clone, Debug)]
 pub struct TurnQuery {
-    /// Whose.
     pub debate: RunId,
     /// Only in this phase.
     pub phase: Option<DebatePhase>,
@@ -96,7 +92,6 @@ pub struct TurnQuery {
 /// A version of code, with its texts unless they were erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionView {
-    /// The row.
     pub version: StoredVersion,
     /// All of it.
     pub code: Option<String>,
@@ -111,7 +106,6 @@ pub struct VersionView {
 /// Which versions of a debate's code, by their numbers.
 #[derive(Clone, Debug)]
 pub struct VersionQuery {
-    /// Whose.
     pub debate: RunId,
     /// Only those with a higher number.
     pub after: Option<u32>,
@@ -122,7 +116,6 @@ pub struct VersionQuery {
 /// Which lines of a debate, in the order in which they were written.
 #[derive(Clone, Debug)]
 pub struct LineQuery {
-    /// Whose.
     pub debate: RunId,
     /// Only those as grave as this, and graver.
     pub level: Option<LogLevel>,
@@ -135,7 +128,6 @@ pub struct LineQuery {
 /// A lesson that was not erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LessonView {
-    /// The row.
     pub lesson: StoredLesson,
     /// What had gone wrong, unless that was erased.
     pub root_cause: Option<String>,

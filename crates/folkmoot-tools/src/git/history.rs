@@ -11,7 +11,6 @@ const COMMITS_MAX: usize = 1000;
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revision {
-    /// Its id.
     pub commit: String,
     /// Who wrote it.
     pub author: String,

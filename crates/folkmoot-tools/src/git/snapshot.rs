@@ -24,7 +24,6 @@ pub struct Snapshot {
 pub struct Author {
     /// An agent or a role.
     pub name: String,
-    /// When.
     pub at: Timestamp,
     /// Why: the first line is short.
     pub message: String,
@@ -33,7 +32,6 @@ pub struct Author {
 /// The commit that now has the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotCommit {
-    /// Its id.
     pub commit: String,
     /// Whether it is a new one. Where nothing had changed it is the one before.
     pub changed: bool,

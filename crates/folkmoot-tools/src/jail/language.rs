@@ -110,7 +110,6 @@ const COMPILED: &str = "program";
 pub struct Program {
     /// What it is written in.
     pub language: ProgramLanguage,
-    /// The code.
     pub source: String,
     /// Its arguments.
     pub arguments: Vec<String>,

@@ -145,7 +145,6 @@ pub struct Description {
 /// Something that holds a job, or would.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// What it is called.
     pub name: &'static str,
     /// Whether it is there.
     pub ok: bool,
@@ -156,7 +155,6 @@ pub struct Feature {
 /// A language, and whether its tool chain runs in the jail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LanguageFound {
-    /// Which.
     pub language: ProgramLanguage,
     /// What its tool chain calls itself, or how to get one.
     pub version: Result<String, String>,

@@ -26,7 +26,6 @@ struct Arguments {
 }
 
 impl DiagnosticsTool {
-    /// What it is called.
     pub const NAME: &str = "lsp_diagnostics";
 
     /// For the project in a folder.

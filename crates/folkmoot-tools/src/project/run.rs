@@ -11,7 +11,6 @@ const TAIL_CHARS: usize = 3000;
 /// What came of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandResult {
-    /// Which one.
     pub command: ProjectCommand,
     /// How it ended.
     pub end: JobEnd,

@@ -23,7 +23,6 @@ pub struct ExecuteTool {
 }
 
 impl ExecuteTool {
-    /// What it is called.
     pub const NAME: &str = "execute";
 
     /// In this jail.

@@ -20,7 +20,6 @@ pub struct FormatTool {
 }
 
 impl FormatTool {
-    /// What it is called.
     pub const NAME: &str = "format";
 
     /// In this jail.

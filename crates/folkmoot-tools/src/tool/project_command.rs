@@ -24,7 +24,6 @@ pub struct ProjectCommandTool {
 }
 
 impl ProjectCommandTool {
-    /// What it is called.
     pub const NAME: &str = "project_command";
 
     /// Those of the project in a folder.

@@ -25,7 +25,6 @@ pub struct RunTestsTool {
 }
 
 impl RunTestsTool {
-    /// What it is called.
     pub const NAME: &str = "run_tests";
 
     /// In this jail.

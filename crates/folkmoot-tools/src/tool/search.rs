@@ -32,7 +32,6 @@ pub struct SearchTool {
 }
 
 impl SearchTool {
-    /// What it is called.
     pub const NAME: &str = "search";
 
     /// Over this folder, with an index in memory.

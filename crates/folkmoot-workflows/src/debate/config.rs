@@ -67,13 +67,11 @@ folkmoot_core::vocabulary! {
 pub struct DebateConfig {
     /// What it is about.
     pub topic: String,
-    /// Who speaks.
     pub agents: Team,
     /// What it was made from.
     pub preset: Preset,
     /// Who hears whom.
     pub topology: Topology,
-    /// Who plans.
     pub planning: Style,
     /// How ballots are counted; as the number of voters says where nothing is said.
     pub voting: Option<VotingMethod>,

@@ -94,7 +94,6 @@ pub(super) fn shown(reflections: &[Reflection], most: u32) -> Vec<(NoteKind, Str
 /// An answer that failed its tests.
 #[derive(Clone, Copy)]
 pub(super) struct FailedCandidate<'a> {
-    /// Whose.
     pub agent: &'a Agent,
     pub failed: &'a Candidate,
     pub results: &'a TestResults,

@@ -117,7 +117,6 @@ pub(super) struct TurnResult {
     pub content: String,
     /// Whose model spoke.
     pub provider: String,
-    /// Which.
     pub model: String,
 }
 

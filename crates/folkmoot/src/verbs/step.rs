@@ -38,7 +38,6 @@ pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connectio
     }
 }
 
-/// Which step.
 #[derive(Debug, clap::Args)]
 struct StepArgs {
     /// The run, or any unique beginning or end of its id

@@ -18,7 +18,6 @@ pub struct GateRequest {
     /// The debate that waits.
     #[schema(value_type = String)]
     pub debate_id: RunId,
-    /// Its session.
     #[schema(value_type = String)]
     pub session_id: SessionId,
     /// After which phase.
@@ -51,15 +50,11 @@ pub struct GateDecision {
     /// On which gate.
     #[schema(value_type = String)]
     pub request_id: GateId,
-    /// What.
     #[schema(schema_with = schema::decision_word)]
     pub decision: DecisionWord,
-    /// By whom.
     #[schema(value_type = String)]
     pub reviewer: Name,
-    /// Why.
     pub reason: String,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub decided_at: Timestamp,
 }

@@ -39,7 +39,6 @@ pub enum DecisionFrameBody {
 /// A gate that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Required {
-    /// The gate.
     #[schema(value_type = String)]
     pub decision_id: GateId,
     /// Its run, else its session, else empty.
@@ -64,7 +63,6 @@ pub struct Required {
 /// A gate that is decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Resolved {
-    /// The gate.
     #[schema(value_type = String)]
     pub decision_id: GateId,
     /// Its run, else its session, else empty.
@@ -74,12 +72,10 @@ pub struct Resolved {
     pub phase: Phase,
     /// Whether the run may go on.
     pub approved: bool,
-    /// Why.
     pub reason: String,
     /// Who; `timeout` where it was the clock.
     #[schema(value_type = String)]
     pub resolved_by: Name,
-    /// When.
     #[schema(value_type = String, format = DateTime)]
     pub resolved_at: Timestamp,
 }

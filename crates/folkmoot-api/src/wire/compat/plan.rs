@@ -92,7 +92,6 @@ pub struct ApprovalRequest {
     /// `proposal` or `checkpoint`
     #[schema(schema_with = schema::approval_type)]
     pub approval_type: ApprovalType,
-    /// What it is called.
     pub approval_id: String,
     /// What is proposed.
     pub proposal: Option<String>,
@@ -126,7 +125,6 @@ pub struct AwaitingProposal {
     /// `proposal`
     #[schema(schema_with = schema::approval_type)]
     pub approval_type: ApprovalType,
-    /// What it is called.
     pub approval_id: String,
     /// What is proposed, whole.
     pub proposal: String,
@@ -172,7 +170,6 @@ pub struct AwaitingCheckpoint {
     /// `checkpoint`
     #[schema(schema_with = schema::approval_type)]
     pub approval_type: ApprovalType,
-    /// What it is called.
     pub approval_id: String,
     /// After which iteration.
     pub iteration: u32,

@@ -16,7 +16,6 @@ pub struct Correction {
     pub lesson: StoredLesson,
     /// What to do, in place of what it says now.
     pub text: String,
-    /// Why.
     pub reason: String,
 }
 

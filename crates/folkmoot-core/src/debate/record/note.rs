@@ -34,7 +34,6 @@ pub struct RecordNote {
 vocabulary! {
     /// The view in which people find a record of a debate.
     pub enum DebateTable {
-        /// Its session.
         Sessions = "debate_sessions",
         /// Its turns.
         Turns = "debate_turns",

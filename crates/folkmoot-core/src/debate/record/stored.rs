@@ -14,7 +14,6 @@ use crate::{
 /// A row of a debate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoredRow {
-    /// Its session.
     Session(Box<StoredSession>),
     /// A turn.
     Turn(Box<StoredTurn>),
@@ -29,7 +28,6 @@ pub enum StoredRow {
 /// How far a debate is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoredSession {
-    /// Whose.
     pub run_id: RunId,
     /// Where it was written: see [`StoredTurn::place`].
     pub place: u64,
@@ -37,7 +35,6 @@ pub struct StoredSession {
     pub topic: Digest,
     /// Who hears whom.
     pub topology: String,
-    /// Who plans.
     pub coordination_protocol: String,
     /// JSON.
     pub config: Option<Digest>,
@@ -56,26 +53,20 @@ pub struct StoredSession {
 /// A turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoredTurn {
-    /// Whose.
     pub run_id: RunId,
     /// A UUID.
     pub id: String,
     /// Where it was written: the event in the run's stream, and which of its records. Later ones
     /// are higher.
     pub place: u64,
-    /// Which round.
     pub round: u32,
-    /// Which phase.
     pub phase: DebatePhase,
-    /// Who spoke.
     pub agent_id: Name,
     /// As what.
     pub agent_role: AgentRole,
     /// Who runs the model.
     pub provider: String,
-    /// Which model.
     pub model: String,
-    /// What was said.
     pub content: Digest,
     /// How sure the agent was.
     pub confidence: Option<Share>,
@@ -96,7 +87,6 @@ pub struct StoredTurn {
 /// A version of code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoredVersion {
-    /// Whose.
     pub run_id: RunId,
     /// A UUID.
     pub id: String,
@@ -125,7 +115,6 @@ pub struct StoredVersion {
 /// A line, with its text: one goes with the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoredLine {
-    /// Whose.
     pub run_id: RunId,
     /// A UUID.
     pub id: String,
@@ -133,7 +122,6 @@ pub struct StoredLine {
     pub place: u64,
     /// How grave it is.
     pub level: LogLevel,
-    /// What happened.
     pub message: String,
     /// JSON.
     pub data: Option<String>,

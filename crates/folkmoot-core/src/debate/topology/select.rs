@@ -40,9 +40,7 @@ vocabulary! {
 /// A topology, and why it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopologyChoice {
-    /// Which one.
     pub topology: Topology,
-    /// Why.
     pub reason: SelectReason,
 }
 

@@ -36,7 +36,6 @@ vocabulary! {
 /// An agent's place in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeNode {
-    /// Who.
     pub agent_id: Name,
     /// What it is there for in the debate.
     pub role: AgentRole,
