@@ -160,6 +160,7 @@ impl Room {
                 }
                 // What could be executed and is not shown is only said.
                 (None, Some(_)) => {}
+                (_, None) if !finding.says_something() => {}
                 (_, None) => landed.push(ProvenAttack { finding: finding.clone(), test: None }),
             }
         }
