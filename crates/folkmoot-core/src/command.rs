@@ -105,14 +105,9 @@ pub enum Action {
     /// Gives a gate more time.
     Extend(Extension),
     /// Withdraws a gate.
-    Cancel {
-        gate: GateId,
-        reason: String,
-    },
+    Cancel { gate: GateId, reason: String },
     /// A gate's timer came round.
-    Expire {
-        gate: GateId,
-    },
+    Expire { gate: GateId },
     /// Asks.
     Ask {
         /// What is asked.
@@ -130,15 +125,11 @@ pub enum Action {
         reason: String,
     },
     /// A question's timer came round.
-    Lapse {
-        question: QuestionId,
-    },
+    Lapse { question: QuestionId },
     /// Raises a halt.
     Raise(Raising),
     /// Lifts a halt.
-    Lift {
-        halt: HaltId,
-    },
+    Lift { halt: HaltId },
     /// Starts a run.
     StartRun(Box<Starting>),
     /// A worker takes a run.
@@ -148,9 +139,7 @@ pub enum Action {
     /// A worker has nothing to do for a run.
     Park(Parking),
     /// A run's timer came round.
-    Wake {
-        run: RunId,
-    },
+    Wake { run: RunId },
     /// A worker cannot go on with a run.
     Stop(Stopping),
     /// A run reached its end.
@@ -161,14 +150,9 @@ pub enum Action {
         conclusion: Conclusion,
     },
     /// Ends a run, in any state.
-    CancelRun {
-        run: RunId,
-        reason: String,
-    },
+    CancelRun { run: RunId, reason: String },
     /// Lets a run that stopped go on.
-    ResumeRun {
-        run: RunId,
-    },
+    ResumeRun { run: RunId },
     /// A node lives.
     Heartbeat {
         node: Name,
@@ -178,9 +162,7 @@ pub enum Action {
         alone: bool,
     },
     /// A node ends, and lets go of its runs.
-    Leave {
-        node: Name,
-    },
+    Leave { node: Name },
     /// Has a lesson say something else.
     CorrectLesson(Box<Correction>),
     /// Erases content, for good.
@@ -195,17 +177,13 @@ pub enum Action {
     /// Makes a token.
     Mint(Minting),
     /// Ends a token.
-    Revoke {
-        token: TokenId,
-    },
+    Revoke { token: TokenId },
     /// Makes a webhook.
     CreateWebhook(Box<NewWebhook>),
     /// Changes a webhook.
     ChangeWebhook(Box<WebhookChange>),
     /// Ends a webhook.
-    RemoveWebhook {
-        webhook: WebhookId,
-    },
+    RemoveWebhook { webhook: WebhookId },
     /// A node takes what is to be told to a channel now.
     TakeDeliveries {
         channel: String,

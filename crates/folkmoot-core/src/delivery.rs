@@ -92,13 +92,9 @@ pub enum DeliveryState {
         until: Timestamp,
     },
     /// Its receiver has it.
-    Delivered {
-        at: Timestamp,
-    },
+    Delivered { at: Timestamp },
     /// It is not sent any more, unless somebody wants it. `last_error` says why.
-    Dead {
-        at: Timestamp,
-    },
+    Dead { at: Timestamp },
 }
 
 vocabulary! {

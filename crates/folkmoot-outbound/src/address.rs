@@ -45,10 +45,7 @@ pub enum AddressRefusal {
     Unusable(String),
     /// The address itself is one of ours, or of nobody.
     #[error("{address} is {kind}; to send there, add {address} to `allow` in [notify]")]
-    Address {
-        address: IpAddr,
-        kind: AddressKind,
-    },
+    Address { address: IpAddr, kind: AddressKind },
     /// All that the name means is such an address.
     #[error("{host} is {address}, {kind}; to send there, add {} to `allow` in [notify]",
         if .kind.is_ours() { .host.clone() } else { .address.to_string() })]

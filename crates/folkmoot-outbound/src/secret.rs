@@ -38,10 +38,7 @@ pub enum Error {
     },
     /// The file cannot be read.
     #[error("{} cannot be read as a key file: {reason}", .path.display())]
-    Unreadable {
-        path: PathBuf,
-        reason: String,
-    },
+    Unreadable { path: PathBuf, reason: String },
 }
 
 /// No vendor's key is nearly as long.

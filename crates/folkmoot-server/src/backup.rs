@@ -94,10 +94,7 @@ pub enum BackupError {
     },
     /// A file cannot be read or written.
     #[error("{}: {error}", .path.display())]
-    File {
-        path: PathBuf,
-        error: io::Error,
-    },
+    File { path: PathBuf, error: io::Error },
     /// The folder cannot be used, or has a server.
     #[error(transparent)]
     Folder(#[from] StartError),

@@ -37,10 +37,7 @@ const DRAIN: Duration = Duration::from_secs(5);
 pub enum StartError {
     /// The data folder cannot be used.
     #[error("{} cannot be used: {error}; choose another folder with --data", .path.display())]
-    Folder {
-        path: PathBuf,
-        error: std::io::Error,
-    },
+    Folder { path: PathBuf, error: std::io::Error },
     /// Another server has the folder.
     #[error("{} already has a server{}; use it, or stop it, or choose another folder with --data",
         .path.display(), describe(.server.as_deref()))]
@@ -52,10 +49,7 @@ pub enum StartError {
     },
     /// The key that was named cannot be read.
     #[error("{} cannot be used as the server's key: {error}", .path.display())]
-    Key {
-        path: PathBuf,
-        error: std::io::Error,
-    },
+    Key { path: PathBuf, error: std::io::Error },
     /// What agents work with is not configured rightly.
     #[error("in the configuration: {0}")]
     Equipment(String),
@@ -64,16 +58,10 @@ pub enum StartError {
     Channels(String),
     /// Checkpoints cannot be written where they should be.
     #[error("no checkpoint can be written to {}: {error}; see [audit] in the configuration", .path.display())]
-    Checkpoints {
-        path: PathBuf,
-        error: std::io::Error,
-    },
+    Checkpoints { path: PathBuf, error: std::io::Error },
     /// The address is taken, or not ours.
     #[error("cannot listen on {address}: {error}; choose another with --listen")]
-    Listen {
-        address: std::net::SocketAddr,
-        error: std::io::Error,
-    },
+    Listen { address: std::net::SocketAddr, error: std::io::Error },
     /// The database does not open.
     #[error(transparent)]
     Store(#[from] folkmoot_engine::Error),

@@ -167,10 +167,7 @@ pub enum DebateEvent {
         refused: Option<String>,
     },
     /// The network was made without somebody who does not answer any more.
-    Rebalanced {
-        agent: Name,
-        reason: String,
-    },
+    Rebalanced { agent: Name, reason: String },
     /// The project's own commands were run.
     Hook {
         /// At which point.
@@ -183,10 +180,7 @@ pub enum DebateEvent {
         failed: Vec<String>,
     },
     /// Something did not go as it should, and the debate went on.
-    Error {
-        phase: Option<DebatePhase>,
-        message: String,
-    },
+    Error { phase: Option<DebatePhase>, message: String },
     /// It is over.
     Completed {
         /// What came of it, without the texts.

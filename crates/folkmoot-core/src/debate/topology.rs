@@ -101,9 +101,7 @@ pub enum RoutingError {
     },
     /// It is for whoever sends it.
     #[error("{agent} cannot send a message to itself; name another agent")]
-    InvalidMessage {
-        agent: Name,
-    },
+    InvalidMessage { agent: Name },
     /// The links do not lead there.
     #[error("no way leads from {from} to {to}; this is a defect of the topology, please report it")]
     RoutingFailed {
@@ -114,9 +112,7 @@ pub enum RoutingError {
     },
     /// Without its last agent there is no debate.
     #[error("{agent} is the last agent of this debate and cannot be taken out; end the debate instead")]
-    TopologyClosed {
-        agent: Name,
-    },
+    TopologyClosed { agent: Name },
 }
 
 impl RoutingError {

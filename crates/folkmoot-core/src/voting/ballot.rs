@@ -30,26 +30,16 @@ pub struct Ballot {
 pub enum BadBallot {
     /// It names somebody twice.
     #[error("{voter}'s ballot names {candidate} twice")]
-    Twice {
-        voter: Name,
-        candidate: Name,
-    },
+    Twice { voter: Name, candidate: Name },
     /// It names somebody who does not stand.
     #[error("{voter}'s ballot names {candidate}, who is no candidate")]
-    Unknown {
-        voter: Name,
-        candidate: Name,
-    },
+    Unknown { voter: Name, candidate: Name },
     /// Somebody votes twice.
     #[error("there are two ballots of {voter}")]
-    VotesTwice {
-        voter: Name,
-    },
+    VotesTwice { voter: Name },
     /// Somebody stands twice.
     #[error("{candidate} stands twice")]
-    StandsTwice {
-        candidate: Name,
-    },
+    StandsTwice { candidate: Name },
 }
 
 /// From so many candidates on nobody votes for their own: with two there would be nothing left to
