@@ -6,15 +6,15 @@
 //! the whole engine; what was committed stays, and another engine goes on with it.
 //!
 //! ```
-//! use folkmoot_engine::{Ctx, Failure, GateRequest, Workflows, sim::{self, Effects, Scenario}};
+//! use folkmoot_engine::{Ctx, Failure, GateSpec, Workflows, sim::{self, Scenario, SimulatedEffects}};
 //!
 //! fn publishing() -> Scenario {
-//!     let effects = Effects::default();
+//!     let effects = SimulatedEffects::default();
 //!     let printing = effects.clone();
 //!     let workflows = Workflows::new().with("publish@1", move |ctx: Ctx, draft: String| {
 //!         let printing = printing.clone();
 //!         async move {
-//!             let decided = ctx.gate("publish", GateRequest::new(draft)).await?;
+//!             let decided = ctx.gate("publish", GateSpec::new(draft)).await?;
 //!             if decided.may_proceed() {
 //!                 ctx.step("print", move || printing.happen("print")).once().await?;
 //!             }

@@ -185,11 +185,14 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
 /// The same answer, in pieces of which the connection takes the next when it has sent the one
 /// before, and the permit with the last.
 async fn until_sent(permit: OwnedSemaphorePermit, answer: Response) -> Response {
-    let (parts, body) = answer.into_parts();
+    let (mut parts, body) = answer.into_parts();
     let rest = match body.collect().await {
         Ok(body) => body.to_bytes(),
         Err(_) => return ApiError::internal().into_response(),
     };
+    if !rest.is_empty() {
+        parts.headers.insert(header::CONTENT_LENGTH, rest.len().into());
+    }
     let pieces = stream::unfold((rest, permit), |(mut rest, permit)| async move {
         let piece = rest.split_to(rest.len().min(PIECE_BYTES));
         (!piece.is_empty()).then(|| (Ok::<_, Infallible>(piece), (rest, permit)))
