@@ -6,7 +6,10 @@
 //! the whole engine; what was committed stays, and another engine goes on with it.
 //!
 //! ```
-//! use folkmoot_engine::{Ctx, Failure, GateSpec, Workflows, sim::{self, Scenario, SimulatedEffects}};
+//! use folkmoot_engine::{
+//!     Ctx, Failure, GateSpec, Workflows,
+//!     sim::{self, Scenario, SimulatedEffects},
+//! };
 //!
 //! fn publishing() -> Scenario {
 //!     let effects = SimulatedEffects::default();
