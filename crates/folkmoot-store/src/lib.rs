@@ -20,8 +20,8 @@ mod sqlite;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
-    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, Outcome, QuestionId, Run,
-    RunId, Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine,
+    Command, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Name, Outcome, QuestionId,
+    Run, RunId, Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine,
     delivery::DeliveryStatus, erase::ContentStatus, token::Token,
 };
 use tokio::sync::watch;
@@ -92,6 +92,10 @@ pub trait Store: Send + Sync {
 
     /// A page of gates: pending ones by risk, deadline and age, others newest first.
     fn gates(&self, query: GateQuery) -> impl Future<Output = Result<Page<GateView>, Error>> + Send;
+
+    /// Of a run's gates those by which its next step is judged: all that wait, and of each way to
+    /// stop the run or to let it go on the last.
+    fn gates_of_run(&self, run: &RunId) -> impl Future<Output = Result<Vec<Gate>, Error>> + Send;
 
     /// One question, with what it asks.
     fn question(&self, id: &QuestionId) -> impl Future<Output = Result<Option<QuestionView>, Error>> + Send;
@@ -326,6 +330,7 @@ any_store! {
     head() -> Result<Head, Error>;
     gate(id: &GateId) -> Result<Option<GateView>, Error>;
     gates(query: GateQuery) -> Result<Page<GateView>, Error>;
+    gates_of_run(run: &RunId) -> Result<Vec<Gate>, Error>;
     question(id: &QuestionId) -> Result<Option<QuestionView>, Error>;
     questions(query: QuestionQuery) -> Result<Page<QuestionView>, Error>;
     run(id: &RunId) -> Result<Option<Run>, Error>;

@@ -25,7 +25,7 @@ use std::{
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{
-    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
+    Command, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
     Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery::DeliveryStatus,
     erase::ContentStatus, token::Token,
 };
@@ -253,6 +253,10 @@ impl Store for Postgres {
     async fn gates(&self, query: GateQuery) -> Result<Page<GateView>, Error> {
         let (sql, arguments) = query.sql()?;
         Ok(query.page(self.all(&sql, &arguments, rows::read_view).await?))
+    }
+
+    async fn gates_of_run(&self, run: &RunId) -> Result<Vec<Gate>, Error> {
+        self.all(&rows::select_gates_of("?1"), &[Value::Text(run.as_str().into())], rows::read_gate).await
     }
 
     async fn question(&self, id: &QuestionId) -> Result<Option<QuestionView>, Error> {

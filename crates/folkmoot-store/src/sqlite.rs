@@ -22,7 +22,7 @@ use std::{
 };
 
 use folkmoot_core::{
-    Command, Delivery, DeliveryId, Digest, Event, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
+    Command, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
     Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery::DeliveryStatus,
     erase::ContentStatus, token::Token,
 };
@@ -310,6 +310,16 @@ impl Store for Sqlite {
             .read(move |connection| {
                 let (sql, arguments) = query.sql()?;
                 Ok(query.page(all(connection, &sql, &arguments, rows::read_view)?))
+            })
+            .await
+    }
+
+    async fn gates_of_run(&self, run: &RunId) -> Result<Vec<Gate>, Error> {
+        let run = run.clone();
+        self.readers
+            .read(move |connection| {
+                let key = [Value::Text(run.as_str().into())];
+                all(connection, &rows::select_gates_of("?1"), &key, rows::read_gate)
             })
             .await
     }

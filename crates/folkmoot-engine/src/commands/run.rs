@@ -6,13 +6,10 @@ use folkmoot_core::{
     journal::{Entry, EntryKey, EntryState, Fence, NewEntry, Recording, Write},
     run::{BadWorkflowName, Conclusion, RunLimits, Starting},
 };
-use folkmoot_store::{Error, GateQuery, JournalQuery, Store};
+use folkmoot_store::{Error, JournalQuery, Store};
 use serde::Serialize;
 
 use crate::{Caller, Engine};
-
-/// How many of a run's gates, the newest, are looked at before a step is begun once more.
-const GATES_LOOKED_AT: u32 = 500;
 
 /// A journal entry that an outside agent recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,8 +116,7 @@ impl Engine {
     /// judged in its transaction.
     async fn must_not_be_stopped(&self, run: &RunId) -> Result<(), Error> {
         let Some(run) = self.0.store.run(run).await? else { return Ok(()) };
-        let query = GateQuery { run: Some(run.start.id.clone()), limit: GATES_LOOKED_AT, ..GateQuery::default() };
-        let gates: Vec<_> = self.0.store.gates(query).await?.items.into_iter().map(|view| view.gate).collect();
+        let gates = self.0.store.gates_of_run(&run.start.id).await?;
         Ok(folkmoot_core::judge::must_not_be_stopped_at(&run, &gates)?)
     }
 

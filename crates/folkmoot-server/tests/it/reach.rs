@@ -434,6 +434,12 @@ async fn a_repeated_request_is_not_told_to_begin_what_people_have_stopped_since(
             let gate = open(node, AGENT, json!({"summary": "Ship", "run_id": run})).await;
             let no = node.post(ALICE, &format!("/v1/gates/{gate}/reject"), json!({"reason": "no"})).await;
             assert_eq!(no.status, 200, "{no:?}");
+            // What it opens and withdraws after that hides no decision, however long it is.
+            for _ in 0..20 {
+                let noise = open(node, AGENT, json!({"summary": "x".repeat(250_000), "run_id": run})).await;
+                let withdrawn = node.post(AGENT, &format!("/v1/gates/{noise}/cancel"), json!({})).await;
+                assert_eq!(withdrawn.status, 200, "{withdrawn:?}");
+            }
             let held = begins(last).await;
             assert_eq!((held.status, held.code().as_str()), (409, "gate_stopped"), "{kind}: {held:?}");
         }

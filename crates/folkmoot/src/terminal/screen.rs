@@ -62,6 +62,13 @@ impl Screen {
         }
     }
 
+    /// Says that a list goes on. A page of long texts holds fewer than were asked for.
+    pub(crate) fn note_more(self, shown: usize, more: bool) {
+        if more {
+            self.note(format!("There are more than these {shown}; see --limit and --cursor."));
+        }
+    }
+
     /// Prints JSON: one line for a program, several for a person.
     pub(crate) fn json(self, value: &impl Serialize) -> anyhow::Result<()> {
         if self.terminal {

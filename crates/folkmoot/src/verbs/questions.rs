@@ -64,9 +64,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     } else {
         print(ctx, &list.questions)?;
     }
-    if list.next.is_some() {
-        ctx.screen.note(format!("There are more than {}; see --limit.", args.limit));
-    }
+    ctx.screen.note_more(list.questions.len(), list.next.is_some());
     Ok(Exit::Done)
 }
 

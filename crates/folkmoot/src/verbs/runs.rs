@@ -53,9 +53,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     } else {
         print(ctx, &list.runs)?;
     }
-    if list.next.is_some() {
-        ctx.screen.note(format!("There are more than {}; see --limit.", args.limit));
-    }
+    ctx.screen.note_more(list.runs.len(), list.next.is_some());
     Ok(Exit::Done)
 }
 

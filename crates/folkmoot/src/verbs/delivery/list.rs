@@ -72,8 +72,6 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     };
     let rows = list.deliveries.iter().map(row).collect();
     ctx.screen.table(&["DELIVERY", "CHANNEL", "EVENT", "STATE", "ATTEMPTS", "HAPPENED", "LAST ERROR"], rows)?;
-    if list.next.is_some() {
-        ctx.screen.note(format!("There are more than {}; see --limit.", args.limit));
-    }
+    ctx.screen.note_more(list.deliveries.len(), list.next.is_some());
     Ok(Exit::Done)
 }
