@@ -1,7 +1,7 @@
-//! `cargo xtask arrows`: our crates depend on each other only as ARCHITECTURE.md draws it.
+//! `cargo xtask arrows`: checks that our crates depend on each other as ARCHITECTURE.md says.
 //!
-//! Judged are direct normal and build dependencies, on every target and with every feature. Tests
-//! may reach wider. The core must stay free of tokio at any depth, else it is not pure.
+//! It checks direct normal and build dependencies, on every target and with every feature. Tests
+//! may use more. core and debate must not depend on tokio at any depth.
 
 use std::{collections::BTreeSet, process::ExitCode};
 
@@ -12,7 +12,7 @@ use crate::cargo::cargo;
 #[cfg(test)]
 mod tests;
 
-/// What each crate of the workspace may name among its own kind.
+/// The crates of ours that each crate may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("folkmoot", &["folkmoot-api", "folkmoot-server"]),
     (
@@ -23,22 +23,32 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "folkmoot-workflows",
             "folkmoot-engine",
             "folkmoot-store",
+            "folkmoot-debate",
             "folkmoot-core",
         ],
     ),
     ("folkmoot-notify", &["folkmoot-outbound", "folkmoot-core"]),
-    ("folkmoot-workflows", &["folkmoot-engine", "folkmoot-llm", "folkmoot-tools", "folkmoot-core"]),
+    ("folkmoot-workflows", &["folkmoot-engine", "folkmoot-debate", "folkmoot-llm", "folkmoot-tools", "folkmoot-core"]),
     ("folkmoot-engine", &["folkmoot-store", "folkmoot-core"]),
     ("folkmoot-store", &["folkmoot-core"]),
-    ("folkmoot-api", &["folkmoot-core"]),
-    ("folkmoot-tools", &["folkmoot-llm", "folkmoot-core"]),
-    ("folkmoot-llm", &["folkmoot-outbound", "folkmoot-core"]),
+    ("folkmoot-api", &["folkmoot-debate", "folkmoot-core"]),
+    ("folkmoot-tools", &["folkmoot-debate", "folkmoot-llm", "folkmoot-core"]),
+    ("folkmoot-llm", &["folkmoot-debate", "folkmoot-outbound", "folkmoot-core"]),
     ("folkmoot-outbound", &["folkmoot-core"]),
+    ("folkmoot-debate", &["folkmoot-core"]),
     ("folkmoot-core", &[]),
-    // Measures the layers from inside as well as through the door.
+    // It measures the layers directly and over HTTP.
     (
         "folkmoot-bench",
-        &["folkmoot-workflows", "folkmoot-engine", "folkmoot-store", "folkmoot-tools", "folkmoot-llm", "folkmoot-core"],
+        &[
+            "folkmoot-workflows",
+            "folkmoot-engine",
+            "folkmoot-debate",
+            "folkmoot-store",
+            "folkmoot-tools",
+            "folkmoot-llm",
+            "folkmoot-core",
+        ],
     ),
     // For tests alone.
     ("folkmoot-mangle", &[]),
@@ -47,10 +57,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
 
 pub(crate) fn run() -> Result<ExitCode> {
     let direct = tree(&["--workspace", "--depth", "1", "--prefix", "depth"])?;
-    let core = tree(&["--package", "folkmoot-core", "--prefix", "depth"])?;
 
     let mut faults = wrong_arrows(&direct);
-    faults.extend(impurities(&core));
+    for pure in ["folkmoot-core", "folkmoot-debate"] {
+        faults.extend(impurities(pure, &tree(&["--package", pure, "--prefix", "depth"])?));
+    }
     for fault in &faults {
         eprintln!("{fault}");
     }
@@ -74,13 +85,13 @@ fn tree(which: &[&str]) -> Result<String> {
     String::from_utf8(output.stdout).context("cargo tree printed something other than UTF-8")
 }
 
-/// Judges the output of `cargo tree --workspace --depth 1 --prefix depth`: one sentence for each
-/// fault.
+/// Checks the output of `cargo tree --workspace --depth 1 --prefix depth`: one sentence per
+/// violation.
 fn wrong_arrows(tree: &str) -> Vec<String> {
     let lines: Vec<(usize, &str)> = tree.lines().filter_map(depth_and_name).collect();
     let ours: BTreeSet<&str> = lines.iter().filter(|(depth, _)| *depth == 0).map(|(_, name)| *name).collect();
     if !ours.contains("folkmoot-core") {
-        // Cargo changed what it prints, and every arrow would pass unseen.
+        // Cargo's output format changed, and every violation would pass.
         return vec!["no folkmoot-core in the tree: cannot read what `cargo tree` printed".to_owned()];
     }
 
@@ -105,19 +116,19 @@ fn wrong_arrows(tree: &str) -> Vec<String> {
     faults
 }
 
-/// Judges the output of `cargo tree --package folkmoot-core --prefix depth`.
-fn impurities(tree: &str) -> Vec<String> {
+/// Judges the output of `cargo tree --package PURE --prefix depth`.
+fn impurities(pure: &str, tree: &str) -> Vec<String> {
     let names: BTreeSet<&str> = tree.lines().filter_map(depth_and_name).map(|(_, name)| name).collect();
-    if !names.contains("folkmoot-core") {
-        return vec!["cannot read folkmoot-core's tree as `cargo tree` printed it".to_owned()];
+    if !names.contains(pure) {
+        return vec![format!("cannot read {pure}'s tree as `cargo tree` printed it")];
     }
     names
         .into_iter()
         .filter(|name| *name == "tokio" || name.starts_with("tokio-"))
         .map(|name| {
             format!(
-                "folkmoot-core -> … -> {name}: the core is pure, without async or I/O; see who brings it with \
-                 `cargo tree --package folkmoot-core --invert {name}`"
+                "{pure} -> … -> {name}: the rules are pure, without async or I/O; see who brings it with \
+                 `cargo tree --package {pure} --invert {name}`"
             )
         })
         .collect()

@@ -1,5 +1,4 @@
-//! `cargo xtask bench`: builds what is measured, brings a durable PostgreSQL, and hands over to
-//! `folkmoot-bench`, which measures.
+//! `cargo xtask bench`: builds the release, starts a durable PostgreSQL, and runs `folkmoot-bench`.
 
 use std::process::ExitCode;
 

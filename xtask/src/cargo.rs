@@ -11,11 +11,11 @@ use anyhow::{Context, Result};
 
 use crate::packages;
 
-/// Cargo, at the workspace's root, as if a shell had called it; terminated if we are.
+/// Cargo at the workspace's root, as a shell would call it; terminated if we are.
 ///
-/// `cargo run` tells us about our own package by environment. Build scripts such as ring's watch
-/// those variables, so handing them on would rebuild ring and all above it each time that somebody
-/// changes between `cargo xtask test` and `cargo test`.
+/// `cargo run` describes our own package in environment variables. Build scripts such as ring's
+/// watch those, so passing them on would rebuild ring each time somebody alternates between
+/// `cargo xtask test` and `cargo test`.
 pub(crate) fn cargo() -> Command {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = terminated_with_us(Path::new(&cargo));
@@ -30,7 +30,7 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// A program that the kernel terminates when we die, where `setpriv` can ask for it.
+/// A program that the kernel terminates when we die, if `setpriv` is available.
 pub(crate) fn terminated_with_us(program: &Path) -> Command {
     if !packages::works("setpriv") {
         return Command::new(program);
@@ -40,7 +40,7 @@ pub(crate) fn terminated_with_us(program: &Path) -> Command {
     command
 }
 
-/// Runs the command, and makes its end ours.
+/// Runs the command, and returns its exit code.
 pub(crate) fn exit_code(command: &mut Command) -> Result<ExitCode> {
     let status = command.status().with_context(|| format!("cannot start {:?}", command.get_program()))?;
     Ok(code_of(status))
@@ -57,7 +57,7 @@ pub(crate) fn code_of(status: ExitStatus) -> ExitCode {
 
 /// The folder of the workspace's `Cargo.toml`.
 ///
-/// Asked at run time, not baked in: clones that share a target folder can share this binary too.
+/// At run time, because clones that share a target folder share this binary.
 pub(crate) fn root() -> PathBuf {
     let xtask = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     match xtask.as_deref().and_then(Path::parent) {

@@ -1,10 +1,10 @@
-//! `cargo xtask challenges`: the scripts in `tests/e2e/`, against a real server on a folder of its
-//! own.
+//! `cargo xtask challenges`: runs the scripts in `tests/e2e/` against a real server with its own
+//! folder.
 //!
 //!     xtask ──▶ folkmoot serve ◀── curl ◀── tests/e2e/debate_…_challenge.sh
 //!
-//! A script says what it checks, line by line, and ends with 0 or not. It may also start a server
-//! of its own.
+//! A script prints what it checks, and exits with 0 if all is well. It may also start its own
+//! server.
 
 use std::{
     collections::VecDeque,
@@ -26,7 +26,7 @@ use crate::{
 /// The longest that one may take.
 const LIMIT: Duration = Duration::from_secs(120);
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// They wait most of the time.
+/// They mostly wait.
 const AT_ONCE: usize = 2;
 
 const AGENT: &str = "challenge-token-of-the-agent-0123456789";
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
                     let said = match &done {
                         Ok(said) | Err(said) => said,
                     };
-                    // All of one challenge together, whatever else goes on.
+                    // Print each challenge's output together.
                     let mut failed = lock(&failed);
                     println!("{said}");
                     if done.is_err() {
@@ -106,7 +106,7 @@ fn name(script: &Path) -> String {
     file.trim_end_matches("_challenge.sh").to_owned()
 }
 
-/// Runs one, and returns what it said: what is wrong, if something is.
+/// Runs one, and returns its output, or what is wrong.
 fn challenge(script: &Path, server: &Server) -> Result<String, String> {
     let begun = Instant::now();
     let log = server.folder.join(name(script));
@@ -198,7 +198,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already; its log stays for whoever wants to know why.
+        // It may have ended; its log stays.
         let _ = self.process.kill();
         let _ = self.process.wait();
         let _ = fs::remove_dir_all(self.folder.join("data"));

@@ -1,4 +1,4 @@
-//! A PostgreSQL cluster that lives as long as this process, and not a moment longer.
+//! A PostgreSQL cluster that lives exactly as long as this process.
 //!
 //!     xtask ──pipe──▶ warden ──▶ postgres
 //!
@@ -42,7 +42,7 @@ const SOCKET_PATH_MAX: usize = 107;
 pub(crate) enum Sync {
     /// For tests, which die with their cluster.
     Off,
-    /// For measuring: what production pays.
+    /// For measuring, as in production.
     On,
 }
 
@@ -64,7 +64,7 @@ impl Cluster {
             })
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Ctrl-C goes to the whole group of the terminal; the warden has to survive it.
+            // Ctrl-C goes to the terminal's whole group; the warden must survive it.
             .process_group(0)
             .spawn()
             .context("cannot start the cluster's warden")?;
@@ -95,7 +95,7 @@ impl Drop for Cluster {
     }
 }
 
-/// The warden: makes a cluster, prints its connection string, and ends it when standard input
+/// The warden: creates a cluster, prints its connection string, and removes it when standard input
 /// closes.
 pub(crate) fn hold(arguments: &[String]) -> Result<ExitCode> {
     let sync = match arguments {
@@ -121,11 +121,10 @@ pub(crate) fn hold(arguments: &[String]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Folders that hold both `initdb` and `postgres`, the likeliest first.
+/// Folders with both `initdb` and `postgres`, the most likely first.
 ///
-/// Distributions keep the real programs out of the PATH, and what is in the PATH may be a wrapper;
-/// so the versioned folders come first, the newest before the rest, and a folder that fails gives
-/// way to the next.
+/// Distributions keep the real programs out of PATH, and the ones in PATH may be wrappers. So the
+/// versioned folders come first, the newest before the others; if one fails, the next is tried.
 fn installations() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for parent in ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr"] {
@@ -162,7 +161,7 @@ fn installations() -> Vec<PathBuf> {
     found
 }
 
-/// Who runs PostgreSQL. It refuses to run as root, so root takes an account that owns nothing else.
+/// The account that runs PostgreSQL, which refuses to run as root.
 struct Account {
     stand_in: Option<(u32, u32)>,
 }
@@ -197,7 +196,7 @@ impl Account {
             command = Command::new(program);
         }
         for (name, _) in std::env::vars_os() {
-            // PGDATA, PGHOST and their like would speak of another cluster.
+            // PGDATA, PGHOST and similar variables belong to another cluster.
             if name.as_encoded_bytes().starts_with(b"PG") {
                 command.env_remove(name);
             }
@@ -214,7 +213,7 @@ struct Home {
 
 impl Home {
     fn create(sync: Sync, account: &Account) -> Result<Self> {
-        // What is measured must reach a disk, and /tmp may be memory.
+        // Measurements need a disk, and /tmp may be in memory.
         let parent = match sync {
             Sync::On => PathBuf::from("/var/tmp"),
             Sync::Off => std::env::temp_dir(),
@@ -354,7 +353,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // SIGINT is PostgreSQL's fast shutdown: it does not wait for clients. std can only send
+        // SIGINT is PostgreSQL's fast shutdown, which does not wait for clients. std supports only
         // SIGKILL.
         let interrupted = Command::new("sh")
             .args(["-c", "kill -INT \"$1\"", "sh"])
@@ -370,13 +369,13 @@ impl Drop for Server {
                 thread::sleep(Duration::from_millis(5));
             }
         }
-        // It had ended already, or it does not listen; in both cases these two settle it.
+        // In case it had ended already, or does not react.
         let _ = self.postgres.kill();
         let _ = self.postgres.wait();
     }
 }
 
-/// The eighth line of `postmaster.pid` is PostgreSQL's own word for it.
+/// The eighth line of `postmaster.pid` is PostgreSQL's status.
 fn says_ready(data: &Path) -> bool {
     fs::read_to_string(data.join("postmaster.pid"))
         .is_ok_and(|text| text.lines().nth(7).is_some_and(|status| status.trim() == "ready"))

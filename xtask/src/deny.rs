@@ -1,7 +1,6 @@
-//! `cargo xtask deny`: what we depend on, judged by `deny.toml`.
+//! `cargo xtask deny`: checks our dependencies against `deny.toml`.
 //!
-//! Advisories are left out: they are cloned from a Git server, which a check of this tree must not
-//! need.
+//! Advisories are left out, because they need a Git server.
 
 use std::process::{ExitCode, Stdio};
 
@@ -29,7 +28,7 @@ pub(crate) fn install_if_missing() -> Result<()> {
         return Ok(());
     }
     eprintln!("xtask: cargo-deny is missing; building {VERSION}, which takes some minutes");
-    // A folder of its own: its features would otherwise rebuild what our crates share with it.
+    // In a separate folder: its features would otherwise rebuild our shared dependencies.
     let installed = cargo()
         .args(["install", "cargo-deny", "--locked", "--version", VERSION])
         .env("CARGO_TARGET_DIR", target_dir().join("deny"))

@@ -1,10 +1,9 @@
-//! `cargo xtask fuzz`: the whole API, fuzzed from its own description as each role, on both
-//! databases.
+//! `cargo xtask fuzz`: fuzzes the API from its OpenAPI document as each role, on both databases.
 //!
 //!     xtask ──▶ PostgreSQL, folkmoot serve ◀── Schemathesis ◀── xtask/fuzz/fuzz.py
 //!
-//! Each role has a fresh server, so that nothing that one of them left behind explains what another
-//! is answered. Not part of `cargo xtask test`, which needs no network and ends in minutes.
+//! Each role has a fresh server, so that roles do not affect each other. It is not part of
+//! `cargo xtask test`, which needs no network and takes minutes.
 
 use std::{
     fs,
@@ -26,8 +25,7 @@ use crate::{
 const ROLES: [&str; 3] = ["agent", "reviewer", "admin"];
 const DATABASES: [&str; 2] = ["sqlite", "postgres"];
 
-/// Messages may go to this machine, where fuzz.py listens, and one channel of the configuration
-/// goes where nobody does.
+/// Messages may go to this machine, where fuzz.py listens; one configured channel leads nowhere.
 const CONFIGURATION: &str = r#"
 [notify]
 allow = ["127.0.0.0/8"]
@@ -122,7 +120,7 @@ impl Plan {
             .context("cannot start Python")?;
         let verified = server.verify();
         let log = server.stop()?;
-        // The process outlives a panic of one request, so only its log tells.
+        // The process survives a panic of one request, so only its log shows it.
         let panicked = log.lines().filter(|line| line.contains("panicked")).count();
         ensure!(
             panicked == 0,
@@ -135,7 +133,7 @@ impl Plan {
     }
 }
 
-/// A real server with a token for each role, and no limit on how often one asks.
+/// A real server with a token for each role, and no rate limit.
 struct Server {
     process: Child,
     data: PathBuf,

@@ -1,7 +1,7 @@
-//! What is longer than a line: test set-up, checks, benchmarks. Run it as `cargo xtask <verb>`.
+//! Tasks of the project: test set-up, checks, benchmarks. Run it as `cargo xtask <verb>`.
 //!
-//! It stands on std and anyhow alone, so that it builds in a second and a check never waits for the
-//! crates that it checks.
+//! It depends only on std and anyhow, so that it builds in a second and never waits for the crates
+//! it checks.
 
 use std::process::ExitCode;
 

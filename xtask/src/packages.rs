@@ -1,4 +1,4 @@
-//! Programs that tests need and cargo cannot bring.
+//! Programs that tests need and cargo cannot install.
 
 use std::process::{Command, Stdio};
 
@@ -15,7 +15,7 @@ pub(crate) fn works(program: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Installs a Debian package, or says who must.
+/// Installs a Debian package, or says how to.
 pub(crate) fn install(package: &str, why: &str) -> Result<()> {
     if !is_root() || !works("apt-get") {
         bail!("{why}: install it first (on Debian: `apt-get install --no-install-recommends {package}`)");

@@ -1,4 +1,4 @@
-//! A Python of our own, with exactly the packages that a file pins. Made once, and kept.
+//! A Python environment with exactly the packages that a file pins. Created once and kept.
 
 use std::{
     fs,
@@ -13,13 +13,12 @@ use crate::cargo::terminated_with_us;
 /// What we install is for this Python and all later ones.
 const PYTHON_MIN: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
 
-/// Returns the Python in `folder` that has what `pinned` lists; pip gets it with these options.
-/// `what` is its name for people.
+/// The Python in `folder` with the packages in `pinned`; `options` are for pip, `what` is its name
+/// for people.
 pub(crate) fn with(folder: &Path, pinned: &Path, options: &[&str], what: &str) -> Result<PathBuf> {
     let python = folder.join("bin").join("python");
     let wanted = fs::read_to_string(pinned).with_context(|| format!("cannot read {}", pinned.display()))?;
-    // Written when all else is there: what was interrupted, or is of another version, is made
-    // again.
+    // Written last, so that an interrupted or outdated environment is created again.
     let mark = folder.join("complete");
     if fs::read_to_string(&mark).is_ok_and(|found| found == wanted) {
         return Ok(python);

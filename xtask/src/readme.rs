@@ -1,5 +1,6 @@
-//! `cargo xtask readme`: runs every block of README.md in a fresh home, and fails where the output
-//! differs in more than ids, times and sizes. `xtask/readme/readme.py` says how a block is marked.
+//! `cargo xtask readme`: runs every block of README.md in a fresh home, and fails if the output
+//! differs in more than ids, times and sizes. `xtask/readme/readme.py` explains how blocks are
+//! marked.
 
 use std::process::{Command, ExitCode};
 

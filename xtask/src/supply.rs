@@ -1,7 +1,8 @@
-//! `cargo xtask supply`: what the binary is made of, and whether it can be made again.
+//! `cargo xtask supply`: reports what the binary consists of, and whether its build is
+//! reproducible.
 //!
-//! Four questions, each answered or said why not: what we may depend on (cargo-deny), what is known
-//! to be wrong with it (RustSec's advisories), what exactly is in it (a CycloneDX list), and
+//! It answers four questions, or says why it cannot: which dependencies are allowed (cargo-deny),
+//! which have known vulnerabilities (RustSec), what the binary contains (a CycloneDX list), and
 //! whether two builds in two folders give the same bytes.
 
 use std::{
@@ -22,9 +23,9 @@ const OURS: &str = "/folkmoot";
 /// What was asked for.
 #[derive(Debug, Default)]
 struct Options {
-    /// What cannot be checked is a failure.
+    /// Treats a skipped check as a failure.
     strict: bool,
-    /// Which profile is built twice; none is built without.
+    /// The profile to build twice, if any.
     reproduce: Option<String>,
 }
 
@@ -75,7 +76,7 @@ fn advisories(strict: bool) -> Result<String> {
     let mut check = cargo();
     check.args(["deny", "--locked", "check", "advisories"]);
     if let Err(error) = quiet(cargo().args(["deny", "fetch", "db"])) {
-        // A database from an earlier time is better than none, and said to be one.
+        // An older database is better than none, and the report says so.
         check.arg("--disable-fetch");
         let old = quiet(&mut check);
         let why = error.to_string();
@@ -90,7 +91,7 @@ fn advisories(strict: bool) -> Result<String> {
     Ok("nothing is known to be wrong with anything we depend on".to_owned())
 }
 
-/// The list of all that is in the binary, for whoever must know.
+/// Lists the contents of the binary.
 fn contents() -> Result<String> {
     if quiet(cargo().args(["cyclonedx", "--version"])).is_err() {
         eprintln!("xtask: cargo-cyclonedx is missing; building {CYCLONEDX}, which takes some minutes");
@@ -101,7 +102,7 @@ fn contents() -> Result<String> {
             .success();
         ensure!(installed, "cannot install cargo-cyclonedx {CYCLONEDX}; see above");
     }
-    // It writes beside each manifest, so it works on a copy of the tree.
+    // It writes beside each manifest, so it works on a copy.
     let copy = copy_of_tree("contents")?;
     let manifest = copy.join("crates/folkmoot/Cargo.toml");
     quiet(
@@ -116,8 +117,7 @@ fn contents() -> Result<String> {
     let written = fs::read_to_string(copy.join("crates/folkmoot/folkmoot.cdx.json")).context("no list was written")?;
     let listed = written.matches("\"purl\": \"pkg:cargo/").count();
     ensure!(written.contains("\"bomFormat\": \"CycloneDX\"") && listed > 100, "the list has only {listed} crates");
-    // What is ours it names by where it was. That is nobody's business, and would be another place
-    // next time.
+    // Removes the local path, which is private and would differ next time.
     let written = written.replace(&copy.display().to_string(), OURS);
     let told = [root(), target_dir()].into_iter().find(|place| written.contains(&place.display().to_string()));
     ensure!(told.is_none(), "the list tells where it was made: {}", told.unwrap_or_default().display());
@@ -141,7 +141,7 @@ fn rebuilt(profile: &str) -> Result<String> {
         let built = build.env("CARGO_TARGET_DIR", &target).status()?.success();
         ensure!(built, "it does not build; see above");
         let folder = if profile == "dev" { "debug" } else { profile };
-        // Kept beside the tree: where two differ, somebody will want to see in what.
+        // Kept for comparison if they differ.
         let kept = target_dir().join("supply").join(format!("folkmoot-{name}"));
         fs::copy(target.join(folder).join("folkmoot"), &kept).context("nothing was built")?;
         hashes.push(sha256(&kept)?);
@@ -157,11 +157,11 @@ fn rebuilt(profile: &str) -> Result<String> {
     Ok(format!("twice the same: sha256 {} ({profile})", hashes[0]))
 }
 
-/// What keeps the folder, the user and the day out of the binary.
+/// Settings that keep the folder, the user and the date out of the binary.
 fn settings(copy: &Path) -> Result<Vec<(&'static str, String)>> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo"))).context("no home")?;
-    // Whatever is named later wins, so the folder inside the other one comes last.
+    // The last match wins, so the inner folder comes last.
     let places = [(home.as_path(), "/cargo"), (copy, OURS)];
     let rust: Vec<String> =
         places.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())).collect();
@@ -174,7 +174,7 @@ fn settings(copy: &Path) -> Result<Vec<(&'static str, String)>> {
     ])
 }
 
-/// All files that git knows, as they are now, in a folder of its own.
+/// A copy of all files that git tracks.
 fn copy_of_tree(name: &str) -> Result<PathBuf> {
     let copy = target_dir().join("supply").join(name);
     if copy.exists() {

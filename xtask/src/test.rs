@@ -1,5 +1,5 @@
-//! `cargo xtask test`: every test of the workspace, with a PostgreSQL that lives as long as they
-//! do. A test that fails keeps no other from running, and all that failed are listed at the end.
+//! `cargo xtask test`: runs every test of the workspace with a temporary PostgreSQL. A failing test
+//! does not stop the others; all failures are listed at the end.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -22,20 +22,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     if cfg!(target_os = "linux") && !packages::works("bwrap") {
         let installed = packages::install("bubblewrap", "the jail's second driver is tested with bubblewrap");
         if let Err(error) = installed {
-            // The first driver is tested all the same, and where there is no bwrap, nobody uses the
-            // second.
+            // The first driver is still tested; without bwrap nobody uses the second.
             eprintln!("xtask: {error:#}; going on without it");
         }
     }
     if cfg!(target_os = "linux") && !has_faketime() {
-        // Without it one test says that it proves nothing: what a node does whose clock is wrong.
+        // Without it one test cannot run: a node with a wrong clock.
         if let Err(error) = packages::install("libfaketime", "a node's clock is made wrong with libfaketime") {
             eprintln!("xtask: {error:#}; going on without it");
         }
     }
     if cfg!(target_os = "linux") && !packages::works("pgbouncer") && !packages::works("/usr/sbin/pgbouncer") {
-        // Without it two tests say that they prove nothing: what is lost behind a connection
-        // pooler.
+        // Without it two tests cannot run: losses behind a connection pooler.
         if let Err(error) = packages::install("pgbouncer", "a connection pooler stands before PostgreSQL in two tests")
         {
             eprintln!("xtask: {error:#}; going on without it");
@@ -51,8 +49,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     test.args(arguments);
     test.env("FOLKMOOT_TEST_POSTGRES", cluster.connection());
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
-        // Most tests wait: for a sync, for a process, for the clock. One for each core would leave
-        // the cores idle.
+        // Most tests wait for a sync, a process or the clock, so one per core would leave the cores
+        // idle.
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         test.env("RUST_TEST_THREADS", (2 * cores).to_string());
     }
@@ -65,7 +63,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// Runs the tests, shows what they print, and returns the names of those that failed.
+/// Runs the tests, shows their output, and returns the names of failed ones.
 fn run_and_watch(test: &mut Command) -> Result<(ExitCode, Vec<String>)> {
     let mut running =
         test.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start {:?}", test.get_program()))?;
@@ -74,7 +72,7 @@ fn run_and_watch(test: &mut Command) -> Result<(ExitCode, Vec<String>)> {
     Ok((code_of(running.wait()?), failed))
 }
 
-/// Copies what tests print, and returns the names of those that failed.
+/// Copies the output, and returns the names of failed tests.
 fn watch(printed: impl Read, shown: &mut impl Write) -> Result<Vec<String>> {
     let (mut printed, mut line, mut failed) = (BufReader::new(printed), Vec::new(), Vec::new());
     while printed.read_until(b'\n', &mut line)? > 0 {

@@ -1,4 +1,4 @@
-//! Part of `cargo xtask lint`: comments and Markdown are at most 100 columns wide.
+//! Part of `cargo xtask lint`: comments and Markdown have at most 100 columns.
 
 use std::{fs, process::Command};
 
@@ -17,7 +17,7 @@ pub(crate) fn check() -> Result<()> {
     for file in tracked()? {
         let find = match file.rsplit_once('.') {
             Some((_, "rs")) => wide_comments,
-            // Prompts are what a model reads, not what people do.
+            // Prompts are read by models, not by people.
             Some((_, "md")) if !file.contains("/prompts/") => wide_prose,
             _ => continue,
         };
@@ -40,13 +40,12 @@ pub(crate) fn tracked() -> Result<Vec<String>> {
     Ok(String::from_utf8(listed.stdout)?.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
-/// The numbers of the lines that are nothing but a comment, and too wide.
+/// Lines that contain only a comment and are too wide.
 fn wide_comments(text: &str) -> Box<dyn Iterator<Item = usize> + '_> {
     Box::new(numbered(text).filter(|(_, line)| line.trim_start().starts_with("//") && is_wide(line)).map(|(n, _)| n))
 }
 
-/// The numbers of the lines of prose that are too wide. Tables, quoted output and links cannot be
-/// wrapped.
+/// Lines of prose that are too wide. Tables, quoted output and links cannot be wrapped.
 fn wide_prose(text: &str) -> Box<dyn Iterator<Item = usize> + '_> {
     let mut is_quoted = false;
     Box::new(numbered(text).filter_map(move |(n, line)| {

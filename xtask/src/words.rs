@@ -1,7 +1,6 @@
-//! `cargo xtask words`: a type's name names one thing in the whole workspace.
+//! `cargo xtask words`: a type name has one meaning in the whole workspace.
 //!
-//! Judged are the definitions of structs, enums, unions, traits and type aliases in
-//! `crates/*/src`. Tests may call theirs what they like.
+//! It checks structs, enums, unions, traits and type aliases in `crates/*/src`, without tests.
 
 use std::{collections::BTreeMap, fs, process::ExitCode};
 
@@ -12,19 +11,22 @@ use crate::width::tracked;
 #[cfg(test)]
 mod tests;
 
-/// Names that several modules define, each with the reason why no reader confuses them.
+/// Names that several modules define, each with the reason why that is clear.
 const ALLOWED: &[(&str, &str)] = &[
     ("Args", "each verb of the command line has its own, and uses it nowhere else"),
     ("Verb", "the verbs below one verb of the command line, in the module of that verb"),
     ("Arguments", "what a model hands to one tool, in the function that reads it"),
+    ("Action", "what can be wanted of one noun; other modules write `gate::Action`"),
+    ("Needs", "the rows of one noun that a command needs; other modules write `gate::Needs`"),
+    ("Loaded", "the rows of one noun that were there; other modules write `gate::Loaded`"),
     ("Error", "the error of a crate, as in std; other crates write `store::Error`"),
 ];
 
 /// Where the types are that clients read and write.
 const WIRE: &str = "crates/folkmoot-api/src/wire/";
 
-/// What the wire shows: one of its types may have the name of what it shows.
-const SHOWN_ON_WIRE: &[&str] = &["crates/folkmoot-core/", "crates/folkmoot-workflows/"];
+/// Crates whose types may have a wire type of the same name.
+const SHOWN_ON_WIRE: &[&str] = &["crates/folkmoot-core/", "crates/folkmoot-debate/", "crates/folkmoot-workflows/"];
 
 pub(crate) fn run() -> Result<ExitCode> {
     let mut definitions = Definitions::new();
@@ -65,7 +67,7 @@ fn is_judged(file: &str) -> bool {
     is_source && !is_test
 }
 
-/// One paragraph for each name that is defined more than once and may not be.
+/// One paragraph for each name that is wrongly defined more than once.
 fn ambiguous(definitions: &Definitions) -> Vec<String> {
     let is_allowed = |name: &str| ALLOWED.iter().any(|(allowed, _)| *allowed == name);
     let several = definitions.iter().filter(|(name, places)| places.len() > 1 && !is_allowed(name));
@@ -78,7 +80,7 @@ fn ambiguous(definitions: &Definitions) -> Vec<String> {
         .collect()
 }
 
-/// Whether it is one type of the core or of a workflow, and what the wire shows of it.
+/// Whether it is a type of the core or a workflow, and its wire type.
 fn is_wire_twin(places: &[Place]) -> bool {
     let is_shown = |place: &Place| SHOWN_ON_WIRE.iter().any(|folder| place.file.starts_with(folder));
     let [a, b] = places else { return false };

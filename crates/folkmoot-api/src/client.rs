@@ -21,7 +21,7 @@ use folkmoot_core::Presence;
 use reqwest::{Method, RequestBuilder, Response};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::wire::Problem;
+use crate::wire::{Problem, WaitFor};
 
 /// A connection to one server, with one token.
 #[derive(Clone, Debug)]
@@ -127,6 +127,12 @@ impl Client {
 
     async fn get<T: DeserializeOwned>(&self, path: &str, query: &impl Serialize) -> Result<T, Error> {
         self.json(self.request(Method::GET, path).query(query).timeout(ANSWER_TIMEOUT)).await
+    }
+
+    /// Asks the server to answer within `timeout`.
+    async fn wait<T: DeserializeOwned>(&self, path: &str, timeout: Duration) -> Result<T, Error> {
+        let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
+        self.json(self.request(Method::GET, path).query(&wait).timeout(timeout + ANSWER_TIMEOUT)).await
     }
 
     async fn call<T: DeserializeOwned>(

@@ -5,3 +5,4 @@ pub mod wire;
 
 pub use client::{Client, PRESENCE};
 pub use folkmoot_core as core;
+pub use folkmoot_debate as debate;

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     CorruptLog, Digest, Event, Gate, Halt, Head, Question, Run, Timestamp, TokenId, Webhook, WebhookId, chain,
-    debate::{self, record::RecordNote},
     journal::Entry,
     receipt,
+    record::{self, RecordNote},
     token::Token,
     webhook::LoggedWebhook,
 };
@@ -122,7 +122,7 @@ pub enum AuditedRow {
     Question(Box<Question>),
     /// A halt's.
     Halt(Box<Halt>),
-    /// A run's, its journal's by key, and what is to be said of what it keeps, by table and id.
+    /// A run's, its journal's by key, and the notes of its records, by collection and id.
     Run(Box<Run>, Vec<Entry>, Vec<RecordNote>),
 }
 
@@ -135,7 +135,7 @@ impl AuditedRow {
             "halt" => Ok(Halt::fold(facts)?.map(|halt| AuditedRow::Halt(Box::new(halt)))),
             "run" => {
                 let (run, journal) = Run::fold(facts)?;
-                let notes = debate::record::notes(&run, events.iter().map(|event| &event.fact))?;
+                let notes = record::notes(events.iter().map(|event| &event.fact))?;
                 Ok(Some(AuditedRow::Run(Box::new(run), journal.into_values().collect(), notes)))
             }
             _ => Ok(Some(AuditedRow::Gate(Box::new(Gate::fold(facts)?)))),
@@ -161,13 +161,13 @@ impl AuditedRow {
         }
     }
 
-    /// As [`AuditedRow::contents`], and what a gate showed before it was amended, and a debate
-    /// before it said it again.
+    /// As [`AuditedRow::contents`], and what a gate showed before it was amended, and a
+    /// record before it was kept again.
     pub fn all_contents(&self, events: &[Event]) -> BTreeSet<Digest> {
         let mut digests: BTreeSet<Digest> = self.contents().into_iter().collect();
         match self {
             AuditedRow::Gate(gate) if gate.revision > 1 => digests.extend(receipt::digests(events)),
-            AuditedRow::Run(run, ..) => digests.extend(debate::record::contents(run, events)),
+            AuditedRow::Run(..) => digests.extend(record::contents(events)),
             AuditedRow::Gate(_) | AuditedRow::Question(_) | AuditedRow::Halt(_) => {}
         }
         digests
@@ -176,8 +176,8 @@ impl AuditedRow {
     /// As the row should be, which may have forgotten what goes when its time is over.
     fn without_forgotten(mut self, row: Option<&AuditedRow>) -> Self {
         if let (AuditedRow::Run(.., notes), Some(AuditedRow::Run(.., kept))) = (&mut self, row) {
-            let kept: BTreeSet<_> = kept.iter().map(|note| (note.table, &note.id)).collect();
-            notes.retain(|note| !note.fleeting || kept.contains(&(note.table, &note.id)));
+            let kept: BTreeSet<_> = kept.iter().map(|note| (&note.collection, &note.id)).collect();
+            notes.retain(|note| !note.fleeting || kept.contains(&(&note.collection, &note.id)));
         }
         self
     }
@@ -220,7 +220,7 @@ impl AuditedRow {
         });
         let notes = notes.iter().map(|note| {
             let row = serde_json::to_value(note).expect("structs of texts are JSON");
-            (format!("{} {}", note.table, note.id), row)
+            (format!("{} {}", note.collection, note.id), row)
         });
         fields.chain(lines).chain(notes).collect()
     }

@@ -14,7 +14,7 @@ use std::{
 };
 
 use crate::{
-    HaltId, Name, Principal, QuestionId, SessionId, Timestamp,
+    HaltId, Name, Principal, QuestionId, SessionId, Timestamp, Wake,
     question::{Closure, QuestionStatus, QuestionType},
 };
 
@@ -163,6 +163,12 @@ impl Hold {
             Target::System => true,
         })
     }
+}
+
+/// Those who may have waited for what a hold no longer holds.
+pub(crate) fn released(before: Option<&Hold>, after: Option<&Hold>) -> Vec<Wake> {
+    let still = |target: &Target| after.is_some_and(|after| after.targets().any(|held| held == *target));
+    before.into_iter().flat_map(Hold::targets).filter(|target| !still(target)).map(Wake::Held).collect()
 }
 
 /// Holds on one target, oldest first.

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Delivery, Digest, Fact, Gate, GateId, Halt, Name, Question, QuestionId, Refusal, Run, RunId, Timestamp, Webhook,
-    clearance::Target, debate::record::StoredRow, delivery::NewDelivery, journal::Entry, run, token::Token,
+    Delivery, Digest, Fact, Gate, GateId, Halt, Name, Question, QuestionId, Record, Refusal, Run, RunId, Timestamp,
+    Webhook, clearance::Target, delivery::NewDelivery, journal::Entry, run, token::Token,
 };
 
 /// What the rules say to a command.
@@ -33,6 +33,16 @@ pub struct Commit {
     pub wakes: Vec<Wake>,
     /// What the caller gets, also when it asks again with the same idempotency key.
     pub outcome: Outcome,
+}
+
+impl Commit {
+    /// Takes all that another writes, but not what it tells its caller.
+    pub(crate) fn merge(&mut self, other: Commit) {
+        self.rows.extend(other.rows);
+        self.events.extend(other.events);
+        self.timers.extend(other.timers);
+        self.wakes.extend(other.wakes);
+    }
 }
 
 /// What a command gives its caller.
@@ -108,8 +118,8 @@ pub enum Row {
     Run(Box<Run>),
     /// A line of a run's journal.
     Entry(RunId, Box<Entry>),
-    /// What a debate keeps: new, or instead of what has the same id.
-    Debate(StoredRow),
+    /// A record of a run: new, or instead of the one with the same id.
+    Record(Box<Record>),
     /// A node lives until then; where it is alone, no other does.
     Node {
         node: Name,

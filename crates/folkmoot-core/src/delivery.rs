@@ -12,6 +12,7 @@
 //! under the same id. A delivery never touches what it tells of: a channel that fails neither opens
 //! nor closes a gate.
 
+mod action;
 mod pattern;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use std::{collections::HashSet, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+pub use action::{Action, Loaded, Needs};
 pub use pattern::Pattern;
 
 use crate::{Commit, DeliveryId, Digest, Event, Fact, Gate, Refusal, Row, Timestamp, text};
@@ -132,7 +134,7 @@ pub struct NewDelivery {
 
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settling {
+pub struct Settlement {
     /// Of which delivery.
     pub delivery: DeliveryId,
     /// As it was when it was taken.
@@ -144,7 +146,7 @@ pub struct Settling {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryResult {
     /// The receiver has it.
-    Told,
+    Delivered,
     /// The receiver does not have it, as far as is known.
     Failed {
         reason: String,
@@ -190,8 +192,8 @@ pub(crate) fn check_channels<'a>(
 
 /// Whom to tell of which events of a commit: the channels that the event's gate names, and those
 /// who want such events. Each is told once of an event.
-pub(crate) fn tellings(commit: &Commit, subscriptions: &[Subscription]) -> Vec<NewDelivery> {
-    let mut tellings: Vec<NewDelivery> = Vec::new();
+pub(crate) fn new_deliveries(commit: &Commit, subscriptions: &[Subscription]) -> Vec<NewDelivery> {
+    let mut deliveries: Vec<NewDelivery> = Vec::new();
     for (event, fact) in commit.events.iter().enumerate().filter(|(_, fact)| is_told(&fact.kind)) {
         let mut told = HashSet::new();
         let named = named(commit, fact).map(String::as_str);
@@ -199,11 +201,11 @@ pub(crate) fn tellings(commit: &Commit, subscriptions: &[Subscription]) -> Vec<N
         for channel in named.chain(wanted.map(|subscription| subscription.channel.as_str())) {
             let nth = told.len();
             if told.insert(channel) {
-                tellings.push(NewDelivery { channel: channel.to_owned(), event, nth });
+                deliveries.push(NewDelivery { channel: channel.to_owned(), event, nth });
             }
         }
     }
-    tellings
+    deliveries
 }
 
 /// What is never told, whoever wants everything: what comes of telling, which would not end, and
@@ -299,7 +301,7 @@ impl Delivery {
 
 /// Judges a taking; `None` where there is nothing to be sent now. One that was sent as often as is
 /// good, and of which nobody ever heard, dies instead: it may be what kills whoever sends it.
-pub(crate) fn take(delivery: &Delivery, lease: Duration, now: Timestamp) -> Option<Delivery> {
+fn take(delivery: &Delivery, lease: Duration, now: Timestamp) -> Option<Delivery> {
     if !delivery.is_due(now) {
         return None;
     }
@@ -312,12 +314,12 @@ pub(crate) fn take(delivery: &Delivery, lease: Duration, now: Timestamp) -> Opti
 }
 
 /// Judges how an attempt ended; `None` where it is not this one that counts.
-pub(crate) fn settle(delivery: &Delivery, settling: &Settling, now: Timestamp) -> Option<Delivery> {
-    if delivery.epoch != settling.epoch || delivery.status() != DeliveryStatus::Sending {
+fn settle(delivery: &Delivery, settlement: &Settlement, now: Timestamp) -> Option<Delivery> {
+    if delivery.epoch != settlement.epoch || delivery.status() != DeliveryStatus::Sending {
         return None;
     }
-    let (reason, again) = match &settling.result {
-        DeliveryResult::Told => {
+    let (reason, again) = match &settlement.result {
+        DeliveryResult::Delivered => {
             return Some(Delivery { state: DeliveryState::Delivered { at: now }, ..delivery.clone() });
         }
         DeliveryResult::Failed { reason, again } => (reason, again),
@@ -345,7 +347,7 @@ pub fn abandoned_of_each(channels: usize) -> u32 {
 
 /// Judges an abandonment, for want of a channel; `None` where it is under way, or over, or has not
 /// been due for as long as another node is given to send it.
-pub(crate) fn abandon(delivery: &Delivery, lost: &Abandonment, now: Timestamp) -> Option<Delivery> {
+fn abandon(delivery: &Delivery, lost: &Abandonment, now: Timestamp) -> Option<Delivery> {
     let waits = match delivery.state {
         DeliveryState::Waiting { .. } => true,
         DeliveryState::Sending { until } => until <= now,
@@ -356,7 +358,7 @@ pub(crate) fn abandon(delivery: &Delivery, lost: &Abandonment, now: Timestamp) -
 }
 
 /// Judges a resending: it is due now, as if it had never been tried.
-pub(crate) fn resend(delivery: &Delivery, now: Timestamp) -> Result<Delivery, Refusal> {
+fn resend(delivery: &Delivery, now: Timestamp) -> Result<Delivery, Refusal> {
     if let DeliveryState::Sending { until } = delivery.state
         && until > now
     {
@@ -376,7 +378,7 @@ fn pause_after(id: &DeliveryId, attempts: u32) -> Option<Duration> {
 
 /// The payload of the event that a delivery has died, or is sent again.
 #[derive(Serialize)]
-pub(crate) struct DeliveryEvent<'a> {
+struct DeliveryEvent<'a> {
     delivery: &'a DeliveryId,
     channel: &'a str,
     subject: &'a str,

@@ -10,6 +10,12 @@ use sha2::{Digest as _, Sha256};
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
 
+crate::openapi!(
+    Digest,
+    ["A SHA-256: `sha256:` and 64 hexadecimal digits."],
+    crate::openapi::text("^sha256:[0-9a-f]{64}$", "sha256:".len() + 64)
+);
+
 impl Digest {
     /// What the chain's first event has for a predecessor.
     pub const ZERO: Digest = Digest([0; 32]);

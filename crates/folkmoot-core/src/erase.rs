@@ -16,11 +16,30 @@ use std::{collections::HashMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, Event, Principal, Refusal, Role, Timestamp, audit::AuditProblem, text};
+use crate::{
+    Commit, Digest, Event, Needs, Outcome, Principal, Refusal, Role, Row, Timestamp,
+    audit::AuditProblem,
+    judge::{Case, RefusedWith, json},
+    text,
+};
+
+/// What can be wanted of content.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Erases content, for good.
+    Erase(Erasure),
+    /// Erases content that nothing shows any more but what was decided before then.
+    Retire {
+        /// Which; what somebody has sent since then stays.
+        digests: Vec<Digest>,
+        /// As the caller found out.
+        decided_before: Timestamp,
+    },
+}
 
 /// What an admin wants gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Erasing {
+pub struct Erasure {
     /// Under these digests.
     pub digests: Vec<Digest>,
     pub reason: String,
@@ -79,18 +98,88 @@ pub const ERASED: &str = "artifact.erased";
 /// The type of [`Retired`].
 pub const RETIRED: &str = "artifacts.retired";
 
-/// Judges an erasure: what is still to be erased of it.
-pub(crate) fn erase(erasing: &Erasing, by: &Principal, kept: &[ContentStatus]) -> Result<Vec<ContentStatus>, Refusal> {
+impl Action {
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Action::Erase(_) => "content.erase",
+            Action::Retire { .. } => "content.retire",
+        }
+    }
+
+    pub(crate) fn is_personal(&self) -> bool {
+        match self {
+            Action::Erase(_) => true,
+            // Only Folkmoot itself does this.
+            Action::Retire { .. } => false,
+        }
+    }
+
+    pub(crate) fn needs(&self) -> Needs<'_> {
+        let (Action::Erase(Erasure { digests, .. }) | Action::Retire { digests, .. }) = self;
+        Needs { contents: digests.into(), ..Needs::default() }
+    }
+
+    pub(crate) fn judge(&self, case: &Case<'_>, contents: &[ContentStatus]) -> Result<Commit, RefusedWith> {
+        match self {
+            Action::Erase(erasure) => {
+                let wanted = erase(erasure, case.principal("erase content")?, contents)?;
+                Ok(commit_erased(case, &wanted, &erasure.reason))
+            }
+            Action::Retire { digests, decided_before } => {
+                case.must_be_system("retire content")?;
+                Ok(retire(case, digests, *decided_before, contents))
+            }
+        }
+    }
+}
+
+fn commit_erased(case: &Case<'_>, wanted: &[ContentStatus], reason: &str) -> Commit {
+    let mut commit = Commit::default();
+    for ContentStatus { digest, erasures, .. } in wanted {
+        let (erasures, payload) = (erasures + 1, json(&Erased { digest: *digest, reason: reason.to_owned() }));
+        commit.events.push(case.fact(&stream(*digest), erasures, ERASED, payload, None));
+        commit.rows.push(Row::Erased { digest: *digest, erasures, barred: true });
+    }
+    commit.outcome = Outcome::Erased(wanted.iter().map(|content| content.digest).collect());
+    commit
+}
+
+/// One event for all of it: the log is to grow by less than what is erased.
+fn retire(case: &Case<'_>, digests: &[Digest], decided_before: Timestamp, contents: &[ContentStatus]) -> Commit {
+    let is_old = |content: &&ContentStatus| {
+        content.present && digests.contains(&content.digest) && content.is_unused_since(decided_before)
+    };
+    let old: Vec<&ContentStatus> = contents.iter().filter(is_old).collect();
+    let digests: Vec<Digest> = old.iter().map(|content| content.digest).collect();
+    if digests.is_empty() {
+        return Commit { outcome: Outcome::Erased(digests), ..Commit::default() };
+    }
+    let row = |content: &ContentStatus| {
+        let ContentStatus { digest, erasures, barred, .. } = *content;
+        Row::Erased { digest, erasures, barred }
+    };
+    let payload = json(&RetiredContent { digests: digests.clone(), decided_before });
+    let stream = format!("retention:{}", case.command.id);
+    Commit {
+        rows: old.into_iter().map(row).collect(),
+        events: vec![case.fact(&stream, 1, RETIRED, payload, None)],
+        outcome: Outcome::Erased(digests),
+        ..Commit::default()
+    }
+}
+
+/// What is still to be erased, if an admin wants it.
+fn erase(erasure: &Erasure, by: &Principal, contents: &[ContentStatus]) -> Result<Vec<ContentStatus>, Refusal> {
     match by.role {
         Role::Admin => {}
         role @ (Role::Reviewer | Role::Agent | Role::Viewer) => {
             return Err(Refusal::RoleMayNot { role, verb: "erase content" });
         }
     }
-    text::check_filled("reason", &erasing.reason, text::REASON_BYTES_MAX)?;
+    text::check_filled("reason", &erasure.reason, text::REASON_BYTES_MAX)?;
     let mut wanted = Vec::new();
-    for digest in &erasing.digests {
-        let known = kept.iter().find(|kept| kept.digest == *digest);
+    for digest in &erasure.digests {
+        let known = contents.iter().find(|content| content.digest == *digest);
         let known = known.ok_or(Refusal::UnknownContent { digest: *digest })?;
         let is_gone = known.barred && !known.present;
         if !is_gone && !wanted.contains(known) {

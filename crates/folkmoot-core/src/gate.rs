@@ -14,10 +14,12 @@
 //! approves it, whether or not the timer has come round yet. Nobody decides on a gate that they
 //! opened, and no agent decides on any.
 
+mod action;
 mod amend;
 mod auto;
 mod cancel;
 mod check;
+mod commit;
 mod content;
 mod decide;
 mod event;
@@ -28,24 +30,23 @@ mod policy;
 mod remind;
 #[cfg(test)]
 mod tests;
+mod timer;
 
 use serde::{Deserialize, Serialize};
 
+pub use action::{Action, Loaded, Needs};
 pub use amend::Amendment;
-pub(crate) use amend::amend;
 pub(crate) use auto::auto_approve;
-pub(crate) use cancel::{cancel, withdraw};
+pub(crate) use cancel::withdraw;
 pub use check::{AutoApproved, GateConfig, PhaseCheck};
 pub use content::{ArtifactRef, Content};
-pub(crate) use decide::decide;
-pub use decide::{Verdict, VoteTally};
+pub use decide::{Review, VoteTally};
 pub use event::GateEvent;
 pub(crate) use event::VERSION;
 pub(crate) use expire::expire;
 pub use extend::Extension;
-pub(crate) use extend::extend;
-pub use open::Opening;
-pub(crate) use open::{ask_once, open};
+pub use open::NewGate;
+pub(crate) use open::{commit_opened, open, shown_contents};
 pub use policy::{GatePolicy, GatePreferences};
 pub use remind::{NextReminders, Reminders};
 
@@ -166,12 +167,14 @@ pub struct Decision {
 }
 
 impl Gate {
-    /// Whether its decision stops the run that opened it. A gate that its own requester withdrew
-    /// stops nothing.
+    /// Whether its decision stops the run that opened it. Whoever executes a run and withdraws its
+    /// question whether it may go on has no permission either, so that stops it too. A gate that
+    /// somebody else put into the run, and withdrew, stops nothing.
     pub fn stops_its_run(&self) -> bool {
         self.decision().is_some_and(|decision| {
             let withdrawn = decision.decision == DecisionWord::Cancelled && decision.reviewer == self.requested_by;
-            decision.outcome == Next::Stop && !withdrawn
+            let of_another = self.initiator.as_ref().is_some_and(|initiator| *initiator != self.requested_by);
+            decision.outcome == Next::Stop && !(withdrawn && of_another)
         })
     }
 

@@ -7,6 +7,8 @@
 //! No answer to any question lifts it, and no agent does. A monitoring agent whose token has the
 //! capability `halt` may raise one.
 
+mod action;
+mod commit;
 mod event;
 mod lift;
 mod notice;
@@ -16,12 +18,11 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use action::{Action, Loaded};
 pub use event::HaltEvent;
-pub(crate) use lift::lift;
 pub use notice::Notice;
 pub(crate) use notice::notices;
-pub use raise::Raising;
-pub(crate) use raise::raise;
+pub use raise::NewHalt;
 
 use crate::{HaltId, Hold, HoldId, Name, Principal, Scope, SessionId, Timestamp};
 
@@ -43,12 +44,12 @@ pub struct Halt {
     /// How many events its stream has.
     pub seq: u64,
     /// By whom and when it was lifted, once it is.
-    pub lifted: Option<Lifting>,
+    pub lifted: Option<Lift>,
 }
 
 /// How a halt ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lifting {
+pub struct Lift {
     pub by: Name,
     pub at: Timestamp,
 }

@@ -20,8 +20,8 @@ pub struct BadId {
 pub const PATTERN: &str = r"^\.*[A-Za-z0-9_:@-][A-Za-z0-9._:@-]*$";
 
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident, $what:literal, $max:literal) => {
-        $(#[$doc])*
+    ($(#[doc = $doc:literal])* $name:ident, $what:literal, $max:literal) => {
+        $(#[doc = $doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(Arc<str>);
@@ -77,6 +77,8 @@ macro_rules! id {
                 fmt::Debug::fmt(&self.0, f)
             }
         }
+
+        crate::openapi!($name, [$($doc),*], crate::openapi::text(PATTERN, Self::BYTES_MAX));
     };
 }
 

@@ -19,7 +19,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-pub use record::{Fence, NewEntry, Recording, Write};
+pub use record::{Fence, JournalWrite, NewEntry, Write};
 pub(crate) use record::{RecordOutcome, must_be_writer, record};
 
 use crate::{Digest, GateId, Name, QuestionId, RunId, Timestamp};
@@ -28,6 +28,12 @@ use crate::{Digest, GateId, Name, QuestionId, RunId, Timestamp};
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct EntryKey(Arc<str>);
+
+crate::openapi!(
+    EntryKey,
+    ["The name of a journal entry. No control character, and no space at its ends."],
+    crate::openapi::text(r"^[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?$", KEY_BYTES_MAX)
+);
 
 /// The longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 256;

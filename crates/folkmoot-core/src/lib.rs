@@ -5,10 +5,16 @@
 //! reads them and returns a [`Commit`] (all that is to be written) or a [`Refusal`] (the rules say
 //! no).
 
+/// Describes a type in an OpenAPI document, which needs the feature `openapi`.
+#[cfg(not(feature = "openapi"))]
+#[macro_export]
+macro_rules! openapi {
+    ($($description:tt)*) => {};
+}
+
 #[macro_use]
 pub mod vocabulary;
 
-pub mod agent;
 pub mod audit;
 pub mod canonical;
 pub mod chain;
@@ -16,7 +22,6 @@ pub mod checkpoint;
 pub mod clearance;
 pub mod command;
 pub mod commit;
-pub mod debate;
 pub mod delivery;
 pub mod digest;
 pub mod erase;
@@ -26,12 +31,15 @@ pub mod halt;
 pub mod id;
 pub mod journal;
 pub mod judge;
-pub mod plan;
+pub mod node;
+#[cfg(feature = "openapi")]
+pub mod openapi;
 pub mod presence;
 pub mod principal;
 pub mod question;
 pub mod quota;
 pub mod receipt;
+pub mod record;
 pub mod refusal;
 pub mod run;
 pub mod text;
@@ -39,10 +47,8 @@ pub mod time;
 pub mod token;
 #[cfg(test)]
 mod transcript;
-pub mod voting;
 pub mod webhook;
 
-pub use agent::{Agent, AgentRole, DebatePhase, Domain, Team};
 pub use clearance::{Hold, HoldId, Scope};
 pub use command::{Action, Actor, Command, Idempotency, Loaded, Needs};
 pub use commit::{Artifact, Commit, Judgement, Outcome, Row, Subject, Timer, TimerChange, Wake};
@@ -59,6 +65,7 @@ pub use presence::Presence;
 pub use principal::{Capability, Principal, Role};
 pub use question::Question;
 pub use quota::{Quota, QuotaUsage};
+pub use record::{NewRecord, Record, RecordQuery, RecordView};
 pub use refusal::Refusal;
 pub use run::{Run, WorkflowName};
 pub use time::{Deadline, Timeout, Timestamp};

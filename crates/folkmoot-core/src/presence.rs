@@ -62,9 +62,19 @@ impl PresenceClaim {
     /// judged with the gate.
     pub(crate) fn must_allow(self, action: &Action) -> Result<(), Refusal> {
         match self.kind {
+            TokenKind::Personal if !action.is_personal() => Ok(()),
+            TokenKind::Minted | TokenKind::Personal | TokenKind::Protected | TokenKind::Reading => {
+                self.must_be_person()
+            }
+        }
+    }
+
+    /// Refuses what is done in a person's name if the token does not show the person.
+    pub(crate) fn must_be_person(self) -> Result<(), Refusal> {
+        match self.kind {
             TokenKind::Reading => self.must_be(Presence::Passphrase),
-            TokenKind::Personal if is_personal(action) => self.must_be(Presence::Terminal),
-            TokenKind::Minted | TokenKind::Personal | TokenKind::Protected => Ok(()),
+            TokenKind::Personal => self.must_be(Presence::Terminal),
+            TokenKind::Minted | TokenKind::Protected => Ok(()),
         }
     }
 
@@ -87,49 +97,10 @@ impl PresenceClaim {
     }
 }
 
-/// Whether an action says something in a person's name that their agent could not do with its own
-/// token.
-fn is_personal(action: &Action) -> bool {
-    match action {
-        Action::Amend { .. }
-        | Action::Extend(_)
-        | Action::Cancel { .. }
-        | Action::Close(_)
-        // Whoever did not ask releases a denial by it.
-        | Action::Fetch { .. }
-        | Action::Raise(_)
-        | Action::Lift { .. }
-        | Action::StartRun(_)
-        | Action::EndRun { .. }
-        | Action::CancelRun { .. }
-        | Action::ResumeRun { .. }
-        | Action::CorrectLesson(_)
-        | Action::Erase(_)
-        | Action::Mint(_)
-        | Action::Revoke { .. }
-        | Action::CreateWebhook(_)
-        | Action::ChangeWebhook(_)
-        | Action::RemoveWebhook { .. }
-        | Action::Redeliver { .. } => true,
-        // A decision is judged with its gate, so that whoever comes too late is told who won. An
-        // opening is judged as an agent's: a looser policy than the configured one takes a person.
-        Action::Decide(_) | Action::Open { .. } => false,
-        // An agent asks, and records what it does, with its own token.
-        Action::Ask { .. } | Action::Record(_) => false,
-        // Only Folkmoot itself does these.
-        Action::Expire { .. }
-        | Action::Lapse { .. }
-        | Action::Claim(_)
-        | Action::Park(_)
-        | Action::Wake { .. }
-        | Action::Stop(_)
-        | Action::Heartbeat { .. }
-        | Action::Leave { .. }
-        | Action::Retire { .. }
-        | Action::TakeDeliveries { .. }
-        | Action::SettleDelivery(_)
-        | Action::AbandonDeliveries(_) => false,
-    }
+/// Refuses a request that does something in a person's name without a command, unless its token
+/// shows the person. `claimed` is what the request says.
+pub fn must_show_person(kind: TokenKind, claimed: Option<Presence>) -> Result<(), Refusal> {
+    PresenceClaim::new(kind, claimed).must_be_person()
 }
 
 /// What somebody can do who is refused because more was demanded.

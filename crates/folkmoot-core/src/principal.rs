@@ -85,14 +85,13 @@ pub fn check_name(field: &'static str, name: &Name) -> Result<(), Refusal> {
 }
 
 /// Refuses the name of somebody who is no agent, unless it is the caller's own: nobody speaks in a
-/// person's name. `known` are the principals that have tokens; a name that none of them has is
-/// free.
+/// person's name, nor in one that differs only in case. `known` are the principals that have
+/// tokens; a name that none of them has is free.
 pub fn must_be_no_person(field: &'static str, name: &Name, by: &Name, known: &[Principal]) -> Result<(), Refusal> {
-    match known.iter().find(|principal| principal.name == *name) {
-        Some(principal) if principal.role != Role::Agent && name != by => {
-            Err(Refusal::NamesPerson { field, name: name.clone() })
-        }
-        Some(_) | None => Ok(()),
+    let is_named = |principal: &&Principal| principal.name.as_str().eq_ignore_ascii_case(name.as_str());
+    match known.iter().filter(is_named).any(|principal| principal.role != Role::Agent) {
+        true if name != by => Err(Refusal::NamesPerson { field, name: name.clone() }),
+        true | false => Ok(()),
     }
 }
 

@@ -15,8 +15,10 @@
 //! goes on holding its asker until the asker has fetched it, or somebody who decides has released
 //! it. No agent answers, and nobody answers what they asked themselves.
 
+mod action;
 mod ask;
 mod close;
+mod commit;
 mod event;
 mod fetch;
 mod policy;
@@ -24,16 +26,18 @@ mod remind;
 #[cfg(test)]
 mod tests;
 mod timeout;
+mod timer;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use ask::Asking;
-pub(crate) use ask::ask;
-pub use close::{Close, Closing};
-pub(crate) use close::{close, withdraw};
+pub use action::{Action, Loaded};
+pub use ask::NewQuestion;
+pub(crate) use ask::{ask_as, shown_contents};
+pub(crate) use close::withdraw;
+pub use close::{Close, Reply};
 pub use event::{QuestionEvent, RefusedAttempt};
-pub(crate) use fetch::{fetch, release};
+pub(crate) use fetch::release;
 pub use policy::{QuestionPolicy, TypeDefaults};
 pub(crate) use timeout::time_out;
 

@@ -18,6 +18,8 @@ pub struct Quota {
     pub open_questions: Option<u64>,
     /// Runs of one agent that we execute and that are not over.
     pub open_runs: Option<u64>,
+    /// Halts of one principal that stand, unless it is an admin, who can lift them.
+    pub standing_halts: Option<u64>,
     /// Whether an attempt that is refused is recorded in the log.
     pub records_refusals: bool,
     /// How many attempts of this principal were refused and not recorded since the last one that
@@ -32,6 +34,7 @@ impl Default for Quota {
             pending_bytes: None,
             open_questions: None,
             open_runs: None,
+            standing_halts: None,
             records_refusals: true,
             unrecorded: 0,
         }
@@ -49,6 +52,8 @@ pub struct QuotaUsage {
     pub questions: u64,
     /// Its runs that we execute and that are not over.
     pub runs: u64,
+    /// Its halts that stand.
+    pub halts: u64,
 }
 
 /// The bytes that a gate keeps while it is pending.
@@ -77,6 +82,16 @@ impl Quota {
         agent(by).filter(|_| self.open_runs.is_some())
     }
 
+    /// Whose usage must be known, if the limit of halts is set.
+    pub(crate) fn of_halts<'a>(&self, by: &'a Actor) -> Option<&'a Name> {
+        match by {
+            Actor::Principal(Principal { name, role, .. }) if *role != Role::Admin => {
+                Some(name).filter(|_| self.standing_halts.is_some())
+            }
+            Actor::Principal(_) | Actor::System => None,
+        }
+    }
+
     /// Refuses one more gate with so many bytes.
     pub(crate) fn allows_gate(&self, by: &Actor, usage: QuotaUsage, bytes: u64) -> Result<(), Refusal> {
         if self.of_gates(by).is_none() {
@@ -98,6 +113,14 @@ impl Quota {
     pub(crate) fn allows_question(&self, by: &Actor, usage: QuotaUsage) -> Result<(), Refusal> {
         match self.of_questions(by) {
             Some(_) => within(usage.questions + 1, self.open_questions, "open questions"),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses one more halt.
+    pub(crate) fn allows_halt(&self, by: &Actor, usage: QuotaUsage) -> Result<(), Refusal> {
+        match self.of_halts(by) {
+            Some(_) => within(usage.halts + 1, self.standing_halts, "standing halts"),
             None => Ok(()),
         }
     }

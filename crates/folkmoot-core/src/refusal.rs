@@ -4,7 +4,7 @@ use crate::{
     Deadline, DeliveryId, Digest, GateId, HaltId, Name, Presence, QuestionId, Role, RunId, SessionId, Timestamp,
     TokenId, WebhookId,
     gate::{Choice, Decision, DecisionWord},
-    halt::Lifting,
+    halt::Lift,
     journal::EntryKey,
     presence,
     question::{Closure, QuestionStatus, QuestionType},
@@ -107,7 +107,7 @@ pub enum Refusal {
     #[error("there is no halt {halt}; `folkmoot status --waiting` shows those there are")]
     UnknownHalt { halt: HaltId },
     #[error("halt {halt} was already lifted by {} at {}", .lifting.by, .lifting.at)]
-    HaltLifted { halt: HaltId, lifting: Lifting },
+    HaltLifted { halt: HaltId, lifting: Lift },
     #[error("there is no run {run}; `folkmoot runs` shows those you can see")]
     UnknownRun { run: RunId },
     #[error("there is already a run {run}; leave the id out, or choose another")]
@@ -118,7 +118,7 @@ pub enum Refusal {
         "run {run} waits, and goes on by itself when what it waits for is decided; `folkmoot show {run}` says what"
     )]
     RunWaits { run: RunId },
-    #[error("run {run} waits at gate {gate}; wait for its decision, or withdraw the gate if it is yours")]
+    #[error("run {run} waits at gate {gate}; wait for its decision")]
     GatePending { run: RunId, gate: GateId },
     #[error(
         "gate {gate} was {decision}, which stopped run {run}; open another gate and go on when it is approved, or end the run as failed \

@@ -14,37 +14,40 @@
 //! node that lost a run cannot write for it. Nothing here passes a gate: a parked run is claimed
 //! only after something that it waits for has changed.
 
+mod action;
 mod cancel;
 mod claim;
+mod commit;
+mod correct;
 mod end;
 mod event;
+mod gates;
 mod limits;
+mod open_work;
 mod park;
+mod record;
 mod resume;
 mod start;
 mod stop;
+mod summary;
 #[cfg(test)]
 mod tests;
+mod timer;
 mod workflow;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use cancel::cancel;
-pub use claim::Claiming;
-pub(crate) use claim::claim;
+pub use action::{Action, Loaded, Needs};
 pub use end::{Conclusion, Ending, RunOutcome};
-pub(crate) use end::{end, ended_so, must_have_ended_its_steps};
 pub use event::RunEvent;
+pub use gates::must_not_be_stopped_at;
 pub use limits::RunLimits;
-pub use park::Parking;
-pub(crate) use park::park;
-pub(crate) use resume::resume;
-pub use start::{RunStart, Starting};
-pub(crate) use start::{as_agent, own_session, start, start_again, start_child};
-pub use stop::Stopping;
-pub(crate) use stop::stop;
+pub use park::ParkRequest;
+pub use start::{NewRun, RunStart};
+pub(crate) use start::{as_agent, commit_start, own_session};
+pub use summary::{RunSummary, SummaryStatus};
 pub use workflow::{BadWorkflowName, WorkflowName};
 
 use crate::{Deadline, Name, Principal, Refusal, Role, RunId, SessionId, Timestamp};

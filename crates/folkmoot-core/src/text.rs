@@ -88,11 +88,12 @@ pub fn check_filled(field: &'static str, text: &str, bytes_max: usize) -> Result
 /// The text, cut to so many bytes, without what PostgreSQL cannot store: for what must be recorded
 /// whatever it says.
 pub fn shortened(text: &str, bytes_max: usize) -> String {
-    let mut end = text.len().min(bytes_max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text[..end].replace('\0', "\u{fffd}")
+    cut(text, bytes_max).replace('\0', "\u{fffd}")
+}
+
+/// The beginning of a text, at most so many bytes of it, without splitting a character.
+pub fn cut(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
 }
 
 /// How much of a text stands in a title.

@@ -11,6 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
+crate::openapi!(Timestamp, ["A moment, as RFC 3339 writes it."], crate::openapi::moment());
+
 impl Timestamp {
     /// The moment `micros` microseconds after 1970 began, held to the years that RFC 3339 can
     /// write.
@@ -77,6 +79,8 @@ pub enum Deadline {
     Never,
 }
 
+crate::openapi!(Deadline, ["The first moment too late; null where there is none."], crate::openapi::moment_or_null());
+
 impl Deadline {
     /// Whether `now` is too late.
     pub fn has_passed(self, now: Timestamp) -> bool {
@@ -128,6 +132,8 @@ pub enum Timeout {
     /// No deadline.
     Never,
 }
+
+crate::openapi!(Timeout, ["How long to wait: milliseconds, or `never`."], crate::openapi::millis_or_never());
 
 impl Timeout {
     /// Whether it reads back as it was written, in the log and in a row: whole milliseconds, at

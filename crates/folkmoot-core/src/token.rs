@@ -5,7 +5,13 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Name, Principal, Refusal, Timestamp, TokenId, command::Actor, presence::PresenceClaim, principal};
+use crate::{
+    Commit, Name, Needs, Outcome, Principal, Refusal, Row, Timestamp, TokenId,
+    command::Actor,
+    judge::{Case, RefusedWith, json},
+    presence::PresenceClaim,
+    principal,
+};
 
 /// A token as its row holds it. It carries no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +58,7 @@ impl TokenKind {
 
 /// A token to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Minting {
+pub struct NewToken {
     /// Its public name.
     pub id: TokenId,
     /// Whom it is to name.
@@ -63,36 +69,84 @@ pub struct Minting {
     pub kind: TokenKind,
 }
 
-/// Judges a minting. `holder` is the principal of that name, if there is one.
-pub(crate) fn mint(
-    minting: &Minting,
-    holder: Option<&Principal>,
+/// What can be wanted of a token.
+#[derive(Clone, Debug)]
+pub enum Action {
+    Mint(NewToken),
+    /// Ends a token.
+    Revoke {
+        token: TokenId,
+    },
+}
+
+impl Action {
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Action::Mint(_) => "token.mint",
+            Action::Revoke { .. } => "token.revoke",
+        }
+    }
+
+    pub(crate) fn needs(&self) -> Needs<'_> {
+        match self {
+            Action::Mint(new_token) => Needs { principals: vec![new_token.principal.name.clone()], ..Needs::default() },
+            Action::Revoke { token } => Needs { token: Some(token), ..Needs::default() },
+        }
+    }
+
+    pub(crate) fn judge(&self, case: &Case<'_>, token: Option<Token>) -> Result<Commit, RefusedWith> {
+        match self {
+            Action::Mint(new_token) => {
+                let token = mint(new_token, &case.principals, &case.command.by, case.presence, case.now)?;
+                Ok(commit(case, token.clone(), 1, "token.created", Row::Token(token, new_token.hash)))
+            }
+            Action::Revoke { token: id } => {
+                must_manage(&case.command.by)?;
+                let token = token.ok_or_else(|| Refusal::UnknownToken { token: id.clone() })?;
+                match revoke(&token, case.now) {
+                    Some(revoked) => Ok(commit(case, revoked.clone(), 2, "token.revoked", Row::Revoked(revoked))),
+                    None => Ok(Commit { outcome: Outcome::Token(token), ..Commit::default() }),
+                }
+            }
+        }
+    }
+}
+
+fn commit(case: &Case<'_>, token: Token, seq: u64, kind: &'static str, row: Row) -> Commit {
+    let fact = case.fact(&format!("token:{}", token.id), seq, kind, json(&token), None);
+    Commit { rows: vec![row], events: vec![fact], outcome: Outcome::Token(token), ..Commit::default() }
+}
+
+/// Judges a new token. `known` are the principals of that name, in whichever case.
+fn mint(
+    new_token: &NewToken,
+    known: &[Principal],
     by: &Actor,
-    shown: Option<PresenceClaim>,
+    presence: Option<PresenceClaim>,
     now: Timestamp,
 ) -> Result<Token, Refusal> {
     must_manage(by)?;
-    must_be_for_owner(minting, by, shown)?;
-    principal::check_name("name", &minting.principal.name)?;
-    if let Some(holder) = holder.filter(|holder| holder.role != minting.principal.role) {
+    must_be_for_owner(new_token, by, presence)?;
+    principal::check_name("name", &new_token.principal.name)?;
+    if let Some(holder) = known.iter().find(|holder| holder.role != new_token.principal.role) {
         return Err(Refusal::RoleTaken { name: holder.name.clone(), role: holder.role });
     }
     Ok(Token {
-        id: minting.id.clone(),
-        principal: minting.principal.clone(),
+        id: new_token.id.clone(),
+        principal: new_token.principal.clone(),
         created_at: now,
         created_by: by.name(),
         revoked_at: None,
-        kind: minting.kind,
+        kind: new_token.kind,
     })
 }
 
 /// Refuses a token of a kind that says more of its holder than that somebody made it: such a token
 /// is made by Folkmoot itself, or by a person for themselves, at their terminal.
-fn must_be_for_owner(minting: &Minting, by: &Actor, shown: Option<PresenceClaim>) -> Result<(), Refusal> {
-    match (minting.kind, by, shown.map(PresenceClaim::kind)) {
+fn must_be_for_owner(new_token: &NewToken, by: &Actor, presence: Option<PresenceClaim>) -> Result<(), Refusal> {
+    match (new_token.kind, by, presence.map(PresenceClaim::kind)) {
         (TokenKind::Minted, ..) | (_, Actor::System, _) => Ok(()),
-        (_, Actor::Principal(by), Some(TokenKind::Personal | TokenKind::Protected)) if *by == minting.principal => {
+        (_, Actor::Principal(by), Some(TokenKind::Personal | TokenKind::Protected)) if *by == new_token.principal => {
             Ok(())
         }
         (kind, ..) => {
@@ -121,7 +175,7 @@ pub fn protected_person(tokens: &[Token]) -> Option<&Name> {
 }
 
 /// Judges a revocation; `None` where the token was revoked before.
-pub(crate) fn revoke(token: &Token, now: Timestamp) -> Option<Token> {
+fn revoke(token: &Token, now: Timestamp) -> Option<Token> {
     if token.revoked_at.is_some() {
         return None;
     }
@@ -129,6 +183,6 @@ pub(crate) fn revoke(token: &Token, now: Timestamp) -> Option<Token> {
 }
 
 /// Refuses whoever may not manage tokens, before they learn which there are.
-pub(crate) fn must_manage(by: &Actor) -> Result<(), Refusal> {
+fn must_manage(by: &Actor) -> Result<(), Refusal> {
     by.must_be_admin("manage tokens")
 }

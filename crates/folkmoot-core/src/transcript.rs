@@ -51,14 +51,15 @@ use serde_json::Value;
 use crate::{
     Action, Actor, Capability, Deadline, Delivery, Digest, Gate, GateId, Halt, Hold, Name, Outcome, Principal,
     Question, QuestionId, Refusal, Role, Run, RunId, SessionId, Subject, Timeout, Timestamp, Webhook,
-    delivery::{Abandonment, DeliveryResult, DeliveryState, RetryAdvice, Settling, Subscription},
-    gate::{Amendment, ArtifactRef, Choice, Extension, GateKind, GatePolicy, GateState, Opening, Risk, Verdict},
-    halt::Raising,
-    journal::{Entry, EntryKey, EntryKind, EntryState, Fence, NewEntry, Recording, StepError, Waits, Write},
-    question::{Asking, Close, Closing, QuestionPolicy, TypeDefaults},
-    run::{Claiming, Conclusion, Outage, Parking, RunLimits, RunState, Starting, Stopping},
-    token::Minting,
-    webhook::{NewWebhook, WebhookChange},
+    delivery::{self, Abandonment, DeliveryResult, DeliveryState, RetryAdvice, Settlement, Subscription},
+    gate::{self, Amendment, ArtifactRef, Choice, Extension, GateKind, GatePolicy, GateState, NewGate, Review, Risk},
+    halt::{self, NewHalt},
+    journal::{Entry, EntryKey, EntryKind, EntryState, Fence, JournalWrite, NewEntry, StepError, Waits, Write},
+    node,
+    question::{self, Close, NewQuestion, QuestionPolicy, Reply, TypeDefaults},
+    run::{self, Conclusion, NewRun, Outage, ParkRequest, RunLimits, RunState},
+    token::{self, NewToken},
+    webhook::{self, NewWebhook, WebhookChange},
 };
 
 /// Plays a transcript, and compares every answer with the one that is written there.
@@ -119,7 +120,7 @@ pub(crate) struct Stage {
     pub world: World,
     policy: GatePolicy,
     now: Option<Timestamp>,
-    usual: QuestionPolicy,
+    defaults: QuestionPolicy,
     gate: Option<GateId>,
     question: Option<QuestionId>,
     run: Option<RunId>,
@@ -229,7 +230,7 @@ impl Stage {
                     artifacts,
                 };
                 let (policy, contents) = (self.policy.clone(), contents.unwrap_or_default());
-                Action::Amend { amendment, policy, contents }
+                Action::Gate(gate::Action::Amend { amendment, policy, contents })
             }
             "approves" => self.says(Choice::Approve, false, words),
             "overrides" => self.says(Choice::Approve, true, words),
@@ -240,12 +241,15 @@ impl Stage {
                 let choice = words.get("choice").unwrap();
                 self.says(choice, true, words)
             }
-            "extends" => Action::Extend(Extension {
+            "extends" => Action::Gate(gate::Action::Extend(Extension {
                 gate: self.named(words),
                 timeout: words.text("by").map(|text| timeout(&text)).unwrap(),
+            })),
+            "cancels" => Action::Gate(gate::Action::Cancel {
+                gate: self.named(words),
+                reason: words.quoted.take().unwrap_or_default(),
             }),
-            "cancels" => Action::Cancel { gate: self.named(words), reason: words.quoted.take().unwrap_or_default() },
-            "expires" => Action::Expire { gate: self.named(words) },
+            "expires" => Action::Gate(gate::Action::TimerDue { gate: self.named(words) }),
             "asks" => self.asks(words),
             "answers" => {
                 let answer = words.json("json").or_else(|| words.quoted.take().map(Value::from)).unwrap();
@@ -254,17 +258,20 @@ impl Stage {
             "denies" => self.closes(Close::Deny, words),
             "skips" => self.closes(Close::Skip, words),
             "cancels-question" => self.closes(Close::Cancel, words),
-            "fetches" => Action::Fetch { question: self.asked(words), reason: words.quoted.take().unwrap_or_default() },
-            "lapses" => Action::Lapse { question: self.asked(words) },
-            "halts" => Action::Raise(Raising {
+            "fetches" => Action::Question(question::Action::Fetch {
+                question: self.asked(words),
+                reason: words.quoted.take().unwrap_or_default(),
+            }),
+            "lapses" => Action::Question(question::Action::TimerDue { question: self.asked(words) }),
+            "halts" => Action::Halt(halt::Action::Raise(NewHalt {
                 id: parse(&words.next()),
                 scope: words.get("scope").unwrap(),
                 agent_id: words.get("agent"),
                 session_id: words.get("session"),
                 reason: words.quoted.take().unwrap_or_default(),
-            }),
-            "lifts" => Action::Lift { halt: parse(&words.next()) },
-            "mints" => Action::Mint(Minting {
+            })),
+            "lifts" => Action::Halt(halt::Action::Lift { halt: parse(&words.next()) }),
+            "mints" => Action::Token(token::Action::Mint(NewToken {
                 id: words.get("id").unwrap(),
                 principal: Principal {
                     capabilities: words.list("can").unwrap_or_default(),
@@ -272,18 +279,18 @@ impl Stage {
                 },
                 hash: [7; 32],
                 kind: words.get("kind").unwrap_or_default(),
-            }),
-            "revokes" => Action::Revoke { token: words.get("id").unwrap() },
-            "starts" => Action::StartRun(Box::new(starts(words))),
-            "claims" => Action::Claim(Claiming { run: self.ran(words), node: words.get("node").unwrap() }),
+            })),
+            "revokes" => Action::Token(token::Action::Revoke { token: words.get("id").unwrap() }),
+            "starts" => Action::Run(run::Action::Start(Box::new(starts(words)))),
+            "claims" => Action::Run(run::Action::Claim { run: self.ran(words), node: words.get("node").unwrap() }),
             "records" => self.records(by, words),
             "parks" => self.parks(words),
-            "wakes" => Action::Wake { run: self.ran(words) },
+            "wakes" => Action::Run(run::Action::TimerDue { run: self.ran(words) }),
             "stops" => {
                 let run = self.ran(words);
                 let code = words.text("code").unwrap_or_else(|| "stuck".to_owned());
                 let message = words.quoted.take().unwrap_or_default();
-                Action::Stop(Stopping { epoch: self.epoch(&run, words), run, code, message })
+                Action::Run(run::Action::Stop { epoch: self.epoch(&run, words), run, code, message })
             }
             "ends" => {
                 let run = self.ran(words);
@@ -292,38 +299,45 @@ impl Stage {
                     Some(code) => Conclusion::Failed { code, message: said },
                     None => Conclusion::Completed { output: said },
                 };
-                Action::EndRun { fence: self.fence(by, &run, words), run, conclusion }
+                Action::Run(run::Action::End { fence: self.fence(by, &run, words), run, conclusion })
             }
-            "cancels-run" => {
-                Action::CancelRun { run: self.ran(words), reason: words.quoted.take().unwrap_or_default() }
-            }
-            "resumes" => Action::ResumeRun { run: self.ran(words) },
-            "beats" => Action::Heartbeat {
+            "cancels-run" => Action::Run(run::Action::Cancel {
+                run: self.ran(words),
+                reason: words.quoted.take().unwrap_or_default(),
+            }),
+            "resumes" => Action::Run(run::Action::Resume { run: self.ran(words) }),
+            "beats" => Action::Node(node::Action::Heartbeat {
                 node: parse(&words.next()),
                 span: span(&words.text("for").unwrap()),
                 alone: words.get("alone").unwrap_or(false),
-            },
-            "leaves" => Action::Leave { node: parse(&words.next()) },
+            }),
+            "leaves" => Action::Node(node::Action::Leave { node: parse(&words.next()) }),
             "hooks" => {
                 let name: Name = parse(&words.next());
                 let id = words.get("id").unwrap_or_else(|| parse(name.as_str()));
                 let url = words.text("url").unwrap_or_else(|| "https://example.com".to_owned());
                 let key = words.get("key").unwrap_or_else(|| parse("key-1"));
-                Action::CreateWebhook(Box::new(NewWebhook { id, name, url, events: words.list("events"), key }))
+                Action::Webhook(webhook::Action::Create(Box::new(NewWebhook {
+                    id,
+                    name,
+                    url,
+                    events: words.list("events"),
+                    key,
+                })))
             }
-            "rehooks" => Action::ChangeWebhook(Box::new(WebhookChange {
+            "rehooks" => Action::Webhook(webhook::Action::Change(Box::new(WebhookChange {
                 webhook: parse(&words.next()),
                 url: words.text("url"),
                 events: words.list("events"),
                 disabled: words.get("disabled"),
                 rotate: words.get("rotate"),
-            })),
-            "unhooks" => Action::RemoveWebhook { webhook: parse(&words.next()) },
-            "takes" => Action::TakeDeliveries {
+            }))),
+            "unhooks" => Action::Webhook(webhook::Action::Remove { webhook: parse(&words.next()) }),
+            "takes" => Action::Delivery(delivery::Action::Take {
                 channel: words.next(),
                 limit: words.get("limit").unwrap_or(100),
                 lease: span("1m"),
-            },
+            }),
             "settles" => {
                 let Delivery { id, epoch, .. } = self.delivery(words).clone();
                 let again = match words.text("again").as_deref() {
@@ -332,17 +346,17 @@ impl Stage {
                     None => RetryAdvice::Later,
                 };
                 let failed = words.quoted.take().map(|reason| DeliveryResult::Failed { reason, again });
-                let result = failed.unwrap_or(DeliveryResult::Told);
+                let result = failed.unwrap_or(DeliveryResult::Delivered);
                 let epoch = words.get("epoch").unwrap_or(epoch);
-                Action::SettleDelivery(Box::new(Settling { delivery: id, epoch, result }))
+                Action::Delivery(delivery::Action::Settle(Box::new(Settlement { delivery: id, epoch, result })))
             }
             "abandons" => {
                 let overdue = words.text("overdue").map(|overdue| span(&overdue));
                 let reason = words.quoted.take().unwrap_or_default();
                 let lost = |channel: &str| Abandonment { channel: channel.to_owned(), reason: reason.clone(), overdue };
-                Action::AbandonDeliveries(words.next().split(',').map(lost).collect())
+                Action::Delivery(delivery::Action::Abandon(words.next().split(',').map(lost).collect()))
             }
-            "resends" => Action::Redeliver { delivery: self.delivery(words).id.clone() },
+            "resends" => Action::Delivery(delivery::Action::Resend { delivery: self.delivery(words).id.clone() }),
             _ => panic!("{verb} is no verb"),
         }
     }
@@ -355,7 +369,7 @@ impl Stage {
 
     fn opens(&self, words: &mut Words) -> Action {
         let (artifacts, contents) = artifacts(words).unwrap_or_default();
-        let opening = Opening {
+        let new_gate = NewGate {
             id: parse(&words.next()),
             run_id: words.get("run"),
             session_id: words.get("session"),
@@ -376,7 +390,7 @@ impl Stage {
             notification_channels: words.list("tell").unwrap_or_default(),
             on_behalf_of: words.get("for"),
         };
-        Action::Open { opening: Box::new(opening), policy: self.policy.clone(), contents }
+        Action::Gate(gate::Action::Open { new_gate: Box::new(new_gate), policy: self.policy.clone(), contents })
     }
 
     /// `digest=r2` is the digest that the gate had at revision 2.
@@ -386,7 +400,7 @@ impl Stage {
             let revision = text.strip_prefix('r').unwrap().parse().unwrap();
             self.digests[&(gate.clone(), revision)]
         });
-        Action::Decide(Verdict {
+        Action::Gate(gate::Action::Decide(Review {
             gate,
             choice,
             reason: words.quoted.take().unwrap_or_default(),
@@ -395,11 +409,11 @@ impl Stage {
             digest,
             force,
             reviewer: None,
-        })
+        }))
     }
 
     fn asks(&self, words: &mut Words) -> Action {
-        let asking = Asking {
+        let new_question = NewQuestion {
             id: parse(&words.next()),
             question_type: parse(&words.next()),
             agent_id: words.get("agent"),
@@ -412,8 +426,8 @@ impl Stage {
             halts: words.get("halts"),
             priority: words.get("priority"),
         };
-        let usual = self.usual.usual(asking.question_type);
-        Action::Ask { asking: Box::new(asking), usual }
+        let defaults = self.defaults.defaults(new_question.question_type);
+        Action::Question(question::Action::Ask { new_question: Box::new(new_question), defaults })
     }
 
     fn records(&mut self, by: &Actor, words: &mut Words) -> Action {
@@ -421,7 +435,7 @@ impl Stage {
         let now = self.now.expect("a transcript says when");
         let (key, verb) = (parse(&words.next()), words.next());
         let mut error = || StepError::new("broke", words.quoted.take().unwrap_or_default());
-        let (usual, write) = match verb.as_str() {
+        let (defaults, write) = match verb.as_str() {
             "begins" => (EntryKind::Step, Write::Begin),
             "retries" => (EntryKind::Step, Write::Failing(error(), now.plus(Duration::from_secs(60)))),
             "fails" => (EntryKind::Step, Write::Failed(error())),
@@ -435,18 +449,20 @@ impl Stage {
             _ => {
                 words.bare.push_front(verb.clone());
                 match self.action(by, words) {
-                    Action::Open { opening, policy, contents } => {
-                        (EntryKind::Gate, Write::Open { opening, policy, contents, alone: None })
+                    Action::Gate(gate::Action::Open { new_gate, policy, contents }) => {
+                        (EntryKind::Gate, Write::Open { new_gate, policy, contents, alone: None })
                     }
-                    Action::Ask { asking, usual } => (EntryKind::Question, Write::Ask { asking, usual }),
-                    Action::StartRun(starting) => (EntryKind::Run, Write::Start(starting)),
+                    Action::Question(question::Action::Ask { new_question, defaults }) => {
+                        (EntryKind::Question, Write::Ask { new_question, defaults })
+                    }
+                    Action::Run(run::Action::Start(new_run)) => (EntryKind::Run, Write::Start(new_run)),
                     _ => panic!("{verb} is nothing that is recorded"),
                 }
             }
         };
         let entry = NewEntry {
             key,
-            kind: words.get("as").unwrap_or(usual),
+            kind: words.get("as").unwrap_or(defaults),
             ordinal: words.get("call").unwrap_or(0),
             input: words.text("given").map(|text| Digest::of(text.as_bytes())),
             agent_id: words.get("worker"),
@@ -454,14 +470,14 @@ impl Stage {
         };
         let fence = self.fence(by, &run, words);
         self.run = Some(run.clone());
-        Action::Record(Box::new(Recording { run, fence, entry, write }))
+        Action::Run(run::Action::Record(Box::new(JournalWrite { run, fence, entry, write })))
     }
 
     /// The worker knows of all wake-ups unless `wakes=` says another number.
     fn parks(&self, words: &mut Words) -> Action {
         let run = self.ran(words);
         let of_run = self.world.runs.get(&run).map(|run| run.start.session_id.clone());
-        Action::Park(Parking {
+        Action::Run(run::Action::Park(ParkRequest {
             epoch: self.epoch(&run, words),
             wakes: words.get("wakes").or_else(|| self.world.wakes.get(&run).copied()).unwrap_or_default(),
             due: words.text("due").map_or(Deadline::Never, |text| Deadline::At(time(&text))),
@@ -472,7 +488,7 @@ impl Stage {
             }),
             session_id: of_run.unwrap_or_else(|| parse("none")),
             run,
-        })
+        }))
     }
 
     fn fence(&self, by: &Actor, run: &RunId, words: &mut Words) -> Fence {
@@ -488,28 +504,32 @@ impl Stage {
 
     fn closes(&self, close: Close, words: &mut Words) -> Action {
         let said = words.text("reason").or_else(|| words.quoted.take());
-        Action::Close(Closing { question: self.asked(words), close, reason: said.unwrap_or_default() })
+        Action::Question(question::Action::Close(Reply {
+            question: self.asked(words),
+            close,
+            reason: said.unwrap_or_default(),
+        }))
     }
 
     fn set_usual(&mut self, words: &mut Words) -> String {
         let question_type = parse(&words.next());
-        let usual = self.usual.usual(question_type);
-        let usual = TypeDefaults {
-            timeout: words.text("timeout").map_or(usual.timeout, |text| timeout(&text)),
-            default: words.text("default").map(Value::from).or_else(|| words.json("json")).or(usual.default),
+        let defaults = self.defaults.defaults(question_type);
+        let defaults = TypeDefaults {
+            timeout: words.text("timeout").map_or(defaults.timeout, |text| timeout(&text)),
+            default: words.text("default").map(Value::from).or_else(|| words.json("json")).or(defaults.default),
         };
-        let refused = self.usual.set(question_type, usual).err();
+        let refused = self.defaults.set(question_type, defaults).err();
         refused.map_or_else(String::new, |refusal| format!("refused: {}", why(&refusal)))
     }
 
     fn set_policy(&mut self, words: &mut Words) -> String {
-        let usual = GatePolicy::default();
+        let defaults = GatePolicy::default();
         self.policy = GatePolicy {
-            timeout: words.text("timeout").map_or(usual.timeout, |text| timeout(&text)),
-            on_timeout: words.get("on_timeout").unwrap_or(usual.on_timeout),
+            timeout: words.text("timeout").map_or(defaults.timeout, |text| timeout(&text)),
+            on_timeout: words.get("on_timeout").unwrap_or(defaults.on_timeout),
             reviewers: words.list("reviewers").unwrap_or_default(),
-            quorum: words.get("quorum").unwrap_or(usual.quorum),
-            reject_quorum: words.get("reject_quorum").unwrap_or(usual.reject_quorum),
+            quorum: words.get("quorum").unwrap_or(defaults.quorum),
+            reject_quorum: words.get("reject_quorum").unwrap_or(defaults.reject_quorum),
             self_review: words.get("self_review"),
             notification_channels: words.list("tell").unwrap_or_default(),
             remind_before_ms: minutes(words.list("remind")),
@@ -637,18 +657,18 @@ fn run_state(run: &Run) -> String {
     }
 }
 
-fn starts(words: &mut Words) -> Starting {
-    let usual = RunLimits::default();
-    Starting {
+fn starts(words: &mut Words) -> NewRun {
+    let defaults = RunLimits::default();
+    NewRun {
         id: parse(&words.next()),
         workflow: words.bare.pop_front().map(|name| parse(&name)),
         title: words.text("title").unwrap_or_default(),
         session_id: words.get("session"),
         input: words.quoted.take(),
         limits: RunLimits {
-            steps_max: words.get("steps").unwrap_or(usual.steps_max),
-            journal_bytes_max: words.get("bytes").unwrap_or(usual.journal_bytes_max),
-            active_ms_max: words.get("active_ms").unwrap_or(usual.active_ms_max),
+            steps_max: words.get("steps").unwrap_or(defaults.steps_max),
+            journal_bytes_max: words.get("bytes").unwrap_or(defaults.journal_bytes_max),
+            active_ms_max: words.get("active_ms").unwrap_or(defaults.active_ms_max),
         },
     }
 }

@@ -13,9 +13,9 @@ pub struct UnknownWord {
 /// Defines an enum whose every item has one word, the same wherever it is written or read.
 #[macro_export]
 macro_rules! vocabulary {
-    ($(#[$doc:meta])* pub enum $name:ident { $($(#[$item_doc:meta])* $item:ident = $word:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    ($(#[doc = $doc:literal])* $(#[derive($derive:ident)])? pub enum $name:ident { $($(#[$item_doc:meta])* $item:ident = $word:literal,)+ }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash $(, $derive)?)]
         pub enum $name { $($(#[$item_doc])* $item,)+ }
 
         impl $name {
@@ -59,5 +59,7 @@ macro_rules! vocabulary {
                 word.parse().map_err(serde::de::Error::custom)
             }
         }
+
+        $crate::openapi!($name, [$($doc),*], $crate::openapi::one_of(Self::WORDS));
     };
 }

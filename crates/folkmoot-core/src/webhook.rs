@@ -12,9 +12,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Digest, KeyId, Name, Refusal, Timestamp, WebhookId,
+    Commit, Digest, KeyId, Name, Outcome, Refusal, Row, Timestamp, WebhookId,
     command::Actor,
     delivery::{Pattern, Subscription},
+    judge::{Case, RefusedWith, json},
     principal,
 };
 
@@ -176,9 +177,84 @@ impl Webhook {
     }
 }
 
+/// What can be wanted of a webhook.
+#[derive(Clone, Debug)]
+pub enum Action {
+    Create(Box<NewWebhook>),
+    Change(Box<WebhookChange>),
+    Remove { webhook: WebhookId },
+}
+
+/// The webhook that a command needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs<'a> {
+    /// This webhook.
+    pub id: Option<&'a WebhookId>,
+    /// The webhook that has this name, of those that were not removed.
+    pub name: Option<&'a Name>,
+}
+
+impl Action {
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Action::Create(_) => "webhook.create",
+            Action::Change(_) => "webhook.change",
+            Action::Remove { .. } => "webhook.remove",
+        }
+    }
+
+    pub(crate) fn needs(&self) -> crate::Needs<'_> {
+        let webhook = match self {
+            Action::Create(new) => Needs { id: None, name: Some(&new.name) },
+            Action::Change(change) => Needs { id: Some(&change.webhook), name: None },
+            Action::Remove { webhook } => Needs { id: Some(webhook), name: None },
+        };
+        crate::Needs { webhook, ..crate::Needs::default() }
+    }
+
+    pub(crate) fn judge(&self, case: &Case<'_>, webhook: Option<Webhook>) -> Result<Commit, RefusedWith> {
+        let by = &case.command.by;
+        match self {
+            Action::Create(new) => {
+                let webhook = create(new, webhook.as_ref(), &case.command.subscriptions, by, case.now)?;
+                Ok(webhook.commit(case, "webhook.created"))
+            }
+            Action::Change(wanted) => {
+                must_manage(by)?;
+                let current = webhook.filter(|webhook| webhook.removed_at.is_none());
+                let webhook = current.ok_or_else(|| unknown(&wanted.webhook))?;
+                let changed = change(&webhook, wanted, case.now)?;
+                Ok(changed.map_or_else(|| unchanged(webhook), |changed| changed.commit(case, "webhook.changed")))
+            }
+            Action::Remove { webhook: id } => {
+                must_manage(by)?;
+                let webhook = webhook.ok_or_else(|| unknown(id))?;
+                let removed = remove(&webhook, case.now);
+                Ok(removed.map_or_else(|| unchanged(webhook), |removed| removed.commit(case, "webhook.removed")))
+            }
+        }
+    }
+}
+
+impl Webhook {
+    fn commit(self, case: &Case<'_>, kind: &'static str) -> Commit {
+        let fact = case.fact(&self.stream(), self.seq, kind, json(&self.logged()), None);
+        let rows = vec![Row::Webhook(Box::new(self.clone()))];
+        Commit { rows, events: vec![fact], outcome: Outcome::Webhook(Box::new(self)), ..Commit::default() }
+    }
+}
+
+fn unchanged(webhook: Webhook) -> Commit {
+    Commit { outcome: Outcome::Webhook(Box::new(webhook)), ..Commit::default() }
+}
+
+fn unknown(webhook: &WebhookId) -> Refusal {
+    Refusal::UnknownWebhook { webhook: webhook.clone() }
+}
+
 /// Judges a new webhook. `holder` is the one that has its name, and `channels` are those that
 /// configuration names.
-pub(crate) fn create(
+fn create(
     new: &NewWebhook,
     holder: Option<&Webhook>,
     channels: &[Subscription],
@@ -211,7 +287,7 @@ pub(crate) fn create(
 }
 
 /// Judges a change; `None` where nothing changes.
-pub(crate) fn change(webhook: &Webhook, change: &WebhookChange, now: Timestamp) -> Result<Option<Webhook>, Refusal> {
+fn change(webhook: &Webhook, change: &WebhookChange, now: Timestamp) -> Result<Option<Webhook>, Refusal> {
     if let Some(url) = &change.url {
         check_url(url)?;
     }
@@ -237,7 +313,7 @@ pub(crate) fn change(webhook: &Webhook, change: &WebhookChange, now: Timestamp) 
 }
 
 /// Judges a removal; `None` where it was removed before.
-pub(crate) fn remove(webhook: &Webhook, now: Timestamp) -> Option<Webhook> {
+fn remove(webhook: &Webhook, now: Timestamp) -> Option<Webhook> {
     if webhook.removed_at.is_some() {
         return None;
     }
@@ -245,7 +321,7 @@ pub(crate) fn remove(webhook: &Webhook, now: Timestamp) -> Option<Webhook> {
 }
 
 /// Refuses whoever may not manage webhooks, before they learn which there are.
-pub(crate) fn must_manage(by: &Actor) -> Result<(), Refusal> {
+fn must_manage(by: &Actor) -> Result<(), Refusal> {
     by.must_be_admin("manage webhooks")
 }
 

@@ -1,4 +1,4 @@
-//! A workflow of one's own, with a step, a question and a gate:
+//! A workflow of one's own, with a step, a question, a gate and a record:
 //! `cargo run -p folkmoot-engine --example publish`. End it whenever you like and start it again:
 //! it goes on where it was.
 
@@ -6,8 +6,20 @@ use std::time::Duration;
 
 use folkmoot_engine::{
     Ctx, Engine, EngineSettings, Failure, GateSpec, Principal, QuestionSpec, Role, RunQuery, Workflows,
-    core::{gate::Choice, gate::Verdict, question::Close, question::Closing, question::QuestionType},
+    core::{
+        NewRecord, RecordQuery,
+        gate::{Choice, Review},
+        question::{Close, QuestionType, Reply},
+        record::{RecordOrder, View},
+    },
 };
+use serde_json::json;
+
+/// What people query with SQL: `SELECT * FROM notices`.
+const VIEWS: &[View] = &[View {
+    name: "notices",
+    sql: "SELECT run_id, fields ->> 'place' AS place, created_at FROM record_fields WHERE collection = 'notices'",
+}];
 
 async fn publish(ctx: Ctx, topic: String) -> Result<String, Failure> {
     let draft = ctx.step("draft", move || write(topic.clone())).await?;
@@ -17,8 +29,11 @@ async fn publish(ctx: Ctx, topic: String) -> Result<String, Failure> {
     if !decided.may_proceed() {
         return Err(Failure::new("withdrawn", decided.decision.reason));
     }
+    let notice = NewRecord::new("notices", &json!({ "place": place, "text": draft }))?.texts(&["text"]);
     let print = move || std::future::ready(Ok(format!("On the {place} it says: {draft}")));
-    ctx.step("print", print).once().await
+    let printed = ctx.step("print", print).once().await?;
+    ctx.keep("notice", "publish.printed", &json!({}), vec![notice]).await?;
+    Ok(printed)
 }
 
 async fn write(topic: String) -> Result<String, Failure> {
@@ -28,8 +43,8 @@ async fn write(topic: String) -> Result<String, Failure> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let settings =
-        EngineSettings { workflows: Workflows::new().with("publish@1", publish), ..EngineSettings::default() };
+    let workflows = Workflows::new().with("publish@1", publish).with_views(VIEWS);
+    let settings = EngineSettings { workflows, ..EngineSettings::default() };
     let engine = Engine::on_file(std::env::temp_dir().join("folkmoot-publish.db"), settings).await?;
     let you = Principal::new("you".parse()?, Role::Reviewer);
     let last = engine.runs(&you, RunQuery { limit: 1, ..RunQuery::default() }).await?.items.pop();
@@ -41,16 +56,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let waiting = engine.waiting_at(&run).await?;
         for question in waiting.questions {
             let close = Close::Answer(typed(&question.options.join(" or "))?.into());
-            let closing = Closing { question: question.id, close, reason: String::new() };
-            engine.close_question(you.clone().into(), closing).await?;
+            let reply = Reply { question: question.id, close, reason: String::new() };
+            engine.close_question(you.clone().into(), reply).await?;
         }
         for gate in waiting.gates {
             let choice = if typed("publish? y or n")? == "y" { Choice::Approve } else { Choice::Reject };
-            engine.decide(you.clone().into(), Verdict::on(&gate, choice, "typed")).await?;
+            engine.decide(you.clone().into(), Review::on(&gate, choice, "typed")).await?;
         }
         run = engine.wait_for_end(&you, &run.start.id, Duration::from_millis(100)).await?;
     }
     println!("{}: {}", run.status(), engine.output(&run).await?.unwrap_or_default());
+    let (collection, order) = ("notices".to_owned(), RecordOrder::Newest);
+    let newest = RecordQuery { collection, order, limit: 5, ..RecordQuery::default() };
+    for notice in engine.records(&you, newest).await? {
+        println!("{} on the {}: {}", notice.record.at, notice.record.fields["place"], notice.texts["text"]);
+    }
     engine.close().await;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! How much of one kind of work each agent has under way at once.
+//! Limits concurrent work per agent.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::lock::lock;
 
-/// Limits each agent by itself, so that people never queue behind all that one agent sends.
+/// Limits each agent separately, so that people never wait behind one agent's requests.
 #[derive(Debug)]
 pub struct AgentLimit {
     at_once: usize,
@@ -18,7 +18,7 @@ pub struct AgentLimit {
 }
 
 impl AgentLimit {
-    /// Every agent may have so much under way at once.
+    /// Each agent may have `at_once` in progress.
     pub fn new(at_once: usize) -> Self {
         Self { at_once, agents: Mutex::default() }
     }
@@ -28,7 +28,7 @@ impl AgentLimit {
         self.permits(principal, 1).await
     }
 
-    /// As [`AgentLimit::permit`], for so many at once, or all that there are.
+    /// As [`AgentLimit::permit`], for several permits, or all of them.
     pub async fn permits(&self, principal: &Principal, count: usize) -> Option<OwnedSemaphorePermit> {
         if principal.role != Role::Agent {
             return None;

@@ -1,5 +1,4 @@
-//! Verifying everything: the chain from its first event, and every row against what the log says of
-//! it.
+//! Verifies the whole log, and every row against it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,21 +13,16 @@ use folkmoot_store::{AnyStore, Error, History, Store};
 
 use crate::Engine;
 
-/// How many are read at once.
 const PAGE: u32 = 500;
-/// After so many problems the rest is not told.
+/// The maximum number of reported problems.
 const PROBLEMS_MAX: usize = 100;
 
-/// What a verification found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerificationReport {
-    /// How many events were walked.
     pub events: u64,
-    /// The hash of the last of them.
     pub head_hash: Digest,
     /// How many gates, questions, halts and runs were compared with the log.
     pub rows: u64,
-    /// Empty where all is well.
     pub problems: Vec<AuditProblem>,
 }
 
@@ -39,8 +33,8 @@ impl VerificationReport {
 }
 
 impl Engine {
-    /// Walks the whole log and compares gates, questions, halts, runs, what debates keep, their
-    /// content, tokens and webhooks with it, while others go on writing.
+    /// Verifies the whole log, and compares gates, questions, halts, runs, their records,
+    /// contents, tokens and webhooks with it, while others keep writing.
     pub async fn verify(&self, principal: &Principal) -> Result<VerificationReport, Error> {
         if !principal.role.sees_everything() {
             return Err(Refusal::RoleMayNot { role: principal.role, verb: "verify the log" }.into());
@@ -49,7 +43,7 @@ impl Engine {
     }
 }
 
-/// As [`Engine::verify`], of a store that no engine runs on: a backup.
+/// As [`Engine::verify`], for a store without an engine, such as a backup.
 pub async fn verify(store: &AnyStore) -> Result<VerificationReport, Error> {
     let verifying = Verifying { store };
     let mut report = VerificationReport::default();
@@ -66,8 +60,8 @@ struct Verifying<'a> {
 }
 
 impl Verifying<'_> {
-    /// Walks the chain to where the log ends now, and returns the tokens and webhooks, and what was
-    /// erased, as the log knows them there.
+    /// Verifies the chain to its current end, and returns the tokens, webhooks and erasures
+    /// according to the log.
     async fn verify_log(&self, report: &mut VerificationReport) -> Result<(LoggedFacts, Erasures), Error> {
         let (mut logged, mut erasures) = (LoggedFacts::default(), Erasures::default());
         let mut walk = LogWalk::new();
@@ -83,8 +77,7 @@ impl Verifying<'_> {
                 logged.learn(event);
                 erasures.learn(event);
             }
-            // The log grows while it is walked; what came since we began is the next
-            // verification's.
+            // The log grows meanwhile; later events belong to the next verification.
             if events.last().is_some_and(|event| event.position > end.position) {
                 break;
             }
@@ -94,7 +87,7 @@ impl Verifying<'_> {
         Ok((logged, erasures))
     }
 
-    /// Compares the tokens' and webhooks' rows with the log, at a moment in which neither changes.
+    /// Compares the rows of tokens and webhooks with the log, at a moment when neither changes.
     async fn verify_logged(&self, report: &mut VerificationReport, mut logged: LoggedFacts) -> Result<(), Error> {
         let mut position = report.events;
         loop {
@@ -123,7 +116,7 @@ impl Verifying<'_> {
             let histories = self.store.histories(&after, PAGE).await?;
             let Some(last) = histories.last() else { break };
             after.clone_from(&last.stream);
-            // Where somebody only tried to raise a halt there is a stream and no row.
+            // A refused halt has a stream but no row.
             report.rows += histories.iter().filter(|history| history.row.is_some()).count() as u64;
             let (mut shown, mut recorded) = (BTreeSet::new(), BTreeSet::new());
             for History { stream, row, events } in &histories {
@@ -159,7 +152,7 @@ impl Verifying<'_> {
                 |(digest, is_gone, problem): (Digest, bool, Option<AuditProblem>)| Some((digest, is_gone, problem?));
             let problems: Vec<_> = of_shown.chain(of_recorded).filter_map(found).collect();
             if problems.iter().any(|(_, is_gone, _)| *is_gone) {
-                // Others erase while we read: whatever was gone by now, the log says so by now.
+                // Others erase while we read: by now, the log records what was gone.
                 learnt = self.learn_erasures(&mut erasures, learnt).await?;
             }
             let stands = |digest, is_gone: bool| !is_gone || erasures.check(digest, None).is_some();
@@ -169,15 +162,15 @@ impl Verifying<'_> {
         Ok(())
     }
 
-    /// What a debate keeps is compared with its run's log, so it must have a run.
+    /// A record is compared with its run's log, so it must have a run.
     async fn verify_strays(&self, report: &mut VerificationReport) -> Result<(), Error> {
-        let problem = "rows of a debate are kept under this id, but there is no such run";
+        let problem = "records are kept under this id, but there is no such run";
         let strays = self.store.strays(PROBLEMS_MAX as u32).await?;
         report.problems.extend(strays.iter().map(|run| AuditProblem::new(format!("run:{run}"), problem)));
         Ok(())
     }
 
-    /// What was erased after `position`, and where the log ends.
+    /// Reads the erasures after `position`, and returns the end of the log.
     async fn learn_erasures(&self, erasures: &mut Erasures, mut position: u64) -> Result<u64, Error> {
         loop {
             let events = self.store.events(position, PAGE).await?;
@@ -188,7 +181,7 @@ impl Verifying<'_> {
     }
 }
 
-/// What the log says of that of which each event says all.
+/// Facts that a single event states completely.
 #[derive(Clone, Default, PartialEq)]
 struct LoggedFacts {
     tokens: BTreeMap<TokenId, Token>,

@@ -1,46 +1,45 @@
-//! Who is told of what: the channels that configuration names, and the webhooks. All of them are in
-//! memory, because every command says them.
+//! Channels: the configured ones and the webhooks. They are kept in memory, because every command
+//! includes them.
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, RwLock},
 };
 
 use folkmoot_core::{KeyId, Webhook, delivery::Subscription};
 use folkmoot_store::{Error, Store};
 
-use crate::Engine;
+use crate::{
+    Engine,
+    lock::{read, write},
+};
 
 #[derive(Debug)]
 pub(crate) struct ChannelRegistry {
     configured: Vec<Subscription>,
-    /// That webhooks are signed with here.
+    /// The key that signs webhooks here.
     key: Option<KeyId>,
     known: RwLock<ChannelRegistryState>,
 }
 
 #[derive(Debug, Default)]
 struct ChannelRegistryState {
-    /// By name, without those that were removed.
+    /// By name, without removed ones.
     webhooks: HashMap<String, Webhook>,
-    /// The names of those that were.
+    /// The names of removed ones.
     removed: HashSet<String>,
     subscriptions: Arc<[Subscription]>,
 }
 
-/// What this node knows of a channel.
 #[derive(Debug)]
 pub(crate) enum ChannelTarget {
-    /// Configuration says what it is.
     Configured,
-    /// It is this webhook.
     Webhook(Box<Webhook>),
-    /// It is a webhook that this node cannot sign for, and why. Another node may.
+    /// A webhook that this node cannot sign for, and why. Another node may.
     OfAnotherKey(String),
-    /// It is a webhook that is to be told nothing, and why.
+    /// A disabled webhook, and why.
     Mute(String),
-    /// This node does not know it, and what to do. Another may: each has a configuration of its
-    /// own.
+    /// Unknown to this node, and what to do. Another node with another configuration may know it.
     Unknown(String),
 }
 
@@ -57,26 +56,25 @@ impl ChannelRegistry {
             webhooks: standing.into_iter().map(|webhook| (webhook.name.to_string(), webhook)).collect(),
             removed: removed.into_iter().map(|webhook| webhook.name.to_string()).collect(),
         };
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
+        *write(&self.known) = known;
     }
 
-    /// Who wants to be told, of what.
+    /// The channels and their events.
     pub(crate) fn subscriptions(&self) -> Arc<[Subscription]> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).subscriptions.clone()
+        read(&self.known).subscriptions.clone()
     }
 
-    /// Whether anybody wants to be told of such an event.
+    /// Whether any channel wants such an event.
     pub(crate) fn want(&self, kind: &str) -> bool {
         let wants = |subscription: &Subscription| subscription.events.iter().any(|pattern| pattern.matches(kind));
-        self.known.read().unwrap_or_else(PoisonError::into_inner).subscriptions.iter().any(wants)
+        read(&self.known).subscriptions.iter().any(wants)
     }
 
-    /// What a channel is to this node.
     pub(crate) fn find(&self, channel: &str) -> ChannelTarget {
         if self.configured.iter().any(|known| known.channel == channel) {
             return ChannelTarget::Configured;
         }
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = read(&self.known);
         match known.webhooks.get(channel) {
             Some(webhook) if !webhook.is_told() => {
                 ChannelTarget::Mute(format!("the webhook {channel} is disabled; enable it, and send this again"))
@@ -100,7 +98,7 @@ impl ChannelRegistry {
 }
 
 impl Engine {
-    /// Reads the webhooks again, after one was made, changed or removed here or on another node.
+    /// Reloads the webhooks after a change here or on another node.
     pub(crate) async fn reload_webhooks(&self) -> Result<(), Error> {
         self.0.channels.replace(self.0.store.webhooks().await?);
         Ok(())

@@ -7,33 +7,31 @@ use folkmoot_store::{Error, GateView};
 
 use crate::{Caller, Engine, commands::OpenRequest};
 
-/// How long one wait lasts before the next begins; a gate that never times out is waited for in
-/// many of them.
+/// How long one wait lasts before the next begins.
 const ROUND: Duration = Duration::from_secs(24 * 3600);
 
-/// How a phase got past its end, or did not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PhasePassage {
-    /// No gate stands there.
+    /// There is no gate.
     Auto(AutoApproved),
     /// The gate was decided; its outcome says what follows.
     Decided(Box<GateView>),
 }
 
 impl Engine {
-    /// Goes on at once where the phase has no gate; else opens one and waits until it is decided.
+    /// Returns at once if the phase has no gate; otherwise opens one and waits for its decision.
     pub async fn check_gate(
         &self,
         config: &GateConfig,
         caller: Caller,
         mut request: OpenRequest,
     ) -> Result<PhasePassage, Error> {
-        let opening = &mut request.opening;
-        if let PhaseCheck::Approved(auto) = config.check(opening.phase.as_str()) {
+        let new_gate = &mut request.new_gate;
+        if let PhaseCheck::Approved(auto) = config.check(new_gate.phase.as_str()) {
             return Ok(PhasePassage::Auto(auto));
         }
-        opening.timeout = opening.timeout.or(Some(config.timeout));
-        opening.notification_channels.extend(config.notification_channels.iter().cloned());
+        new_gate.timeout = new_gate.timeout.or(Some(config.timeout));
+        new_gate.notification_channels.extend(config.notification_channels.iter().cloned());
         let principal = caller.principal.clone();
         let opened = self.open(caller, request).await?;
         loop {

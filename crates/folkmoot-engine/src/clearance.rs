@@ -1,10 +1,8 @@
-//! Who may work, in memory: an index of everything that holds anybody, and those who wait for it to
-//! go.
+//! Clearance: an in-memory index of all holds, and the waiters for clearance.
 //!
-//! The index is read from the store at the start and then moved on only by the log, in its order,
-//! whichever node wrote it. A waiter is registered under the same lock under which the index
-//! changes, and is released by whatever takes away the last thing that covers it. So none is
-//! released early, and none sleeps through its release.
+//! The index is loaded from the store at the start and then updated only from the log, in order,
+//! whichever node wrote it. A waiter registers under the lock that protects the index, and is
+//! released when its last hold goes. So no waiter is released early, and none misses its release.
 
 #[cfg(test)]
 mod tests;
@@ -33,69 +31,60 @@ use crate::{
     lock::{read, write},
 };
 
-/// A node that has not heard from the database for so long does not know what halts there are, nor
-/// which tokens were revoked, and says no.
+/// A node that has not heard from the database for this long knows neither the current halts nor
+/// the revoked tokens, so it refuses.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(2);
-/// How often a waiter on such a node looks whether it has heard again.
+/// How often a waiter on such a node checks again.
 pub(crate) const LISTEN_AGAIN: Duration = Duration::from_millis(100);
-/// How many of an agent's questions are looked at for what cleared it last.
+/// How many of an agent's questions are searched for its last answers.
 const EARLIER: u32 = 20;
-/// Of how many halted sessions it is looked up whether an agent works in them.
+/// For how many halted sessions to check whether an agent works in them.
 const SESSIONS_MAX: usize = 1000;
-/// How many look for earlier answers at the same time.
+/// How many searches for earlier answers run concurrently.
 const LOOKS: usize = 4;
-/// Of how many agents the last answers are kept in memory.
+/// For how many agents the last answers are kept in memory.
 const AGENTS_KEPT: usize = 4096;
 
-/// An agent may work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClearanceGranted {
-    /// What became of the last thing that covered it.
+    /// How the last hold ended.
     pub reason: ReleaseReason,
-    /// Answers to the questions that covered it.
+    /// Answers to the questions that held it.
     pub answers: Vec<Release>,
 }
 
-/// An agent may not work.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ClearanceRefused {
-    /// The waiter's own time was over.
+    /// The waiter's own time is over.
     #[error("still halted after the time that was given; wait again, or see what holds it")]
     Timeout {
-        /// What covers the agent, oldest first.
+        /// The remaining holds, the oldest first.
         blocked_by: Vec<Arc<Hold>>,
-        /// What has gone meanwhile.
+        /// Holds that ended meanwhile.
         answers: Vec<Release>,
     },
-    /// Somebody said no to what the agent asked.
+    /// The agent's question was denied.
     #[error("denied: {}", .answers.iter().map(|answer| answer.reason_given.as_str()).collect::<Vec<_>>().join("; "))]
-    Denied {
-        /// The denials.
-        answers: Vec<Release>,
-    },
-    /// It cannot be known.
+    Denied { answers: Vec<Release> },
+    /// It cannot be determined.
     #[error(transparent)]
     Failed(#[from] Error),
 }
 
-/// Something that covered an agent, and went.
+/// A hold that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// What it was.
     pub id: HoldId,
-    /// What became of it.
     pub reason: ReleaseReason,
-    /// What was answered.
     pub answer: Option<serde_json::Value>,
-    /// Why, in the words of whoever closed it.
+    /// The reason that was given.
     pub reason_given: String,
-    /// What it held.
     hold: Arc<Hold>,
 }
 
 impl Release {
-    /// Whether this principal may be told what was answered: whoever may know of the question.
-    /// Everybody else whom it halted is only released.
+    /// Whether this principal may see the answer: only those who may see the question. Others whom
+    /// it halted are only released.
     fn may_be_told(&self, principal: &Principal) -> bool {
         match &self.id {
             HoldId::Question(_) => self.hold.is_of(principal) || principal.role.sees_everything(),
@@ -104,26 +93,25 @@ impl Release {
     }
 }
 
-/// What is halted, and by what; everything oldest first.
+/// All holds, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct HaltOverview {
-    /// What stops everyone.
+    /// Holds of everyone.
     pub system: Vec<Arc<Hold>>,
-    /// Each session that is halted.
     pub sessions: Vec<(SessionId, Vec<Arc<Hold>>)>,
-    /// Each agent that is halted for itself.
+    /// Agents with holds of their own.
     pub agents: Vec<(Name, Vec<Arc<Hold>>)>,
 }
 
 #[derive(Debug)]
 pub(crate) struct ClearanceTracker {
     known: RwLock<ClearanceState>,
-    /// The position of the log up to which the index knows everything.
+    /// The log position up to which the index is complete.
     applied: watch::Sender<u64>,
-    /// The epoch of the store's log that the index was read from.
+    /// The epoch of the log that the index was loaded from.
     epoch: AtomicU64,
     started_at: Timestamp,
-    /// So that ten thousand who are released at once do not ask the store all at once.
+    /// Limits store reads when thousands are released at once.
     looks: Semaphore,
 }
 
@@ -133,8 +121,7 @@ struct ClearanceState {
     waiting: HashMap<u64, ClearanceWaiter>,
     by_agent: HashMap<Name, BTreeSet<u64>>,
     by_session: HashMap<SessionId, BTreeSet<u64>>,
-    /// What of each agent's own has gone since it was last held for itself; of the agents for which
-    /// that was last.
+    /// For each agent, its own holds that ended since it was last free; for the most recent agents.
     gone: HashMap<Name, Vec<Arc<Release>>>,
     gone_order: VecDeque<Name>,
     next: u64,
@@ -145,7 +132,7 @@ struct ClearanceWaiter {
     agent: Name,
     session: Option<SessionId>,
     gone: Vec<Arc<Release>>,
-    /// `None` once it was released.
+    /// `None` after its release.
     released: Option<oneshot::Sender<ClearanceWaitEnd>>,
 }
 
@@ -154,7 +141,7 @@ struct ClearanceWaiter {
 enum ClearanceWaitEnd {
     Clear,
     Denied(Vec<QuestionId>),
-    /// The database has lost the end of its log, and with it perhaps what this one was told.
+    /// The database lost the end of its log, and perhaps what this waiter was told.
     LookAgain,
 }
 
@@ -165,35 +152,34 @@ enum RegistrationResult<'a> {
     Waiting(oneshot::Receiver<ClearanceWaitEnd>, ClearanceRegistration<'a>),
 }
 
-/// A registered wait for clearance. Dropping it ends the wait and removes it.
+/// A registered wait for clearance. Dropping it removes it.
 struct ClearanceRegistration<'a> {
     clearance: &'a ClearanceTracker,
     number: u64,
-    /// Something covers it since before the engine started.
+    /// A hold is older than the engine's start.
     looks_back: bool,
 }
 
 impl Engine {
-    /// Whether nothing covers this agent, working in this session. Answers from memory.
+    /// Whether nothing holds this agent in this session. Answered from memory.
     pub fn can_proceed(&self, agent: &str, session: Option<&str>) -> bool {
         self.in_touch() && self.0.clearance.read(|known| known.holds.can_proceed(agent, session))
     }
 
-    /// Everything that covers this agent, oldest first.
+    /// All holds of this agent, the oldest first.
     pub fn blocked_by(&self, agent: &str, session: Option<&str>) -> Vec<Arc<Hold>> {
         self.0.clearance.read(|known| known.holds.covering(agent, session))
     }
 
-    /// Whether this node knows what halts there are: not what its store has heard of, but what the
-    /// index has taken.
+    /// Whether this node knows the current halts: according to the index, not only the store.
     pub fn in_touch(&self) -> bool {
         self.0.clearance.epoch() == *self.0.epoch.borrow()
             && self.0.store.silence(*self.0.clearance.applied.borrow()) <= SILENCE_MAX
     }
 
-    /// Waits until nothing covers the agent. Any number may wait, each with a time of its own;
-    /// nobody's own time applies a question's default. A denial ends the wait, and goes on covering
-    /// its asker until that has fetched it.
+    /// Waits until nothing holds the agent. Any number may wait, each with its own timeout; a
+    /// timeout applies no default answer. A denial ends the wait, and keeps holding its asker until
+    /// it is acknowledged.
     pub async fn wait_for_clearance(
         &self,
         principal: &Principal,
@@ -201,10 +187,10 @@ impl Engine {
         session: Option<&SessionId>,
         timeout: Duration,
     ) -> Result<ClearanceGranted, ClearanceRefused> {
-        // It limits only how long something may cover the agent: whom nothing covers needs no time.
+        // The timeout limits only the wait for holds; a free agent needs no time.
         let mut over = self.0.host.sleep(timeout);
         let mut gone: Vec<Arc<Release>> = Vec::new();
-        // What was answered before this engine started is only in the store.
+        // Answers from before this engine started are only in the store.
         let mut looks_back = true;
         loop {
             match self.0.clearance.register(agent, session) {
@@ -217,7 +203,7 @@ impl Engine {
                         ended = waiting => Some(ended.expect("a waiter is released before it is forgotten")),
                         () = &mut over => None,
                     };
-                    // What it was told when it registered again it may have been told before.
+                    // After registering again, skip what it was already told.
                     let known = |release: &Arc<Release>| gone.iter().any(|known| known.id == release.id);
                     let new: Vec<_> = registration.gone().into_iter().filter(|release| !known(release)).collect();
                     gone.extend(new);
@@ -232,7 +218,7 @@ impl Engine {
                     }
                 }
             }
-            // Another node may have halted the agent, and this one not have heard of it yet.
+            // Another node may have halted the agent, and this one may not know yet.
             if !self.is_current().await {
                 tokio::select! {
                     biased;
@@ -263,14 +249,14 @@ impl Engine {
         ClearanceRefused::Timeout { blocked_by, answers: told(principal, gone) }
     }
 
-    /// Whether nothing covers this agent, as the log has it when this is called.
+    /// Whether nothing holds this agent, according to the log at the time of the call.
     pub(crate) async fn is_cleared(&self, agent: &Name, session: &SessionId) -> bool {
         self.is_current().await && self.can_proceed(agent.as_str(), Some(session.as_str()))
     }
 
-    /// As whom an agent of a run of ours is held, if it is, as far as this node knows: by what
-    /// holds that agent of that run, by an operator's halt of all that are called so, or by what
-    /// holds the agent that started the run.
+    /// The name under which an agent of our run is held, if it is, as far as this node knows: by a
+    /// hold of that agent in that run, by an operator's halt of all agents of this name, or by a
+    /// hold of the agent that started the run.
     pub(crate) fn held_as(&self, run: &Run, agent: &Name) -> Option<Name> {
         let own = run.agent_named(agent);
         if !self.can_proceed(own.as_str(), Some(run.start.session_id.as_str())) {
@@ -283,8 +269,8 @@ impl Engine {
         })
     }
 
-    /// What keeps a run from working just now, oldest first: what holds the agents of it that wait
-    /// for clearance, else whoever works in it where no agent is named.
+    /// The holds that keep a run from working, the oldest first: those of its agents that wait for
+    /// clearance, or of the run itself if none is named.
     pub fn halted_by(&self, run: &Run) -> Vec<Arc<Hold>> {
         let agents = match &run.state {
             RunState::Ended(_) | RunState::Stopped { .. } => return Vec::new(),
@@ -308,18 +294,18 @@ impl Engine {
         holds
     }
 
-    /// Whether nothing covers this agent of a run of ours, as the log has it when this is called.
+    /// Whether nothing holds this agent of our run, according to the log at the time of the call.
     pub(crate) async fn is_cleared_in(&self, run: &Run, agent: &Name) -> bool {
         self.is_current().await && self.held_as(run, agent).is_none()
     }
 
-    /// Changes with everything that happens.
+    /// Changes with every event.
     pub(crate) fn clearance_changes(&self) -> watch::Receiver<u64> {
         self.0.clearance.applied.subscribe()
     }
 
-    /// Waits until the index knows everything that was in the log when this was called; `false`
-    /// where that cannot be known just now.
+    /// Waits until the index includes everything in the log at the time of the call; `false` if
+    /// that cannot be determined.
     async fn is_current(&self) -> bool {
         if !self.in_touch() || !self.0.store.is_shared() {
             return self.in_touch();
@@ -329,8 +315,7 @@ impl Engine {
         *self.0.clearance.applied.borrow() >= position
     }
 
-    /// What is halted, and by what, as far as `principal` may know: also the sessions in which it
-    /// works.
+    /// All holds that `principal` may see, including those of sessions in which it works.
     pub async fn halts(&self, principal: &Principal) -> Result<HaltOverview, Error> {
         let mut status = self.halts_of(principal);
         if principal.role.sees_everything() {
@@ -370,7 +355,21 @@ impl Engine {
         })
     }
 
-    /// How many open questions, denials and halts hold somebody.
+    /// Whether this principal may read the reason of a halt. Agents may if it halts them, a session
+    /// in which they work, everyone, or a name that no token has, under which any agent may work.
+    /// `false` if the database cannot be read.
+    pub async fn may_read_reason(&self, principal: &Principal, hold: &Hold) -> bool {
+        if hold.may_be_seen_by(principal) {
+            return true;
+        }
+        match (&hold.agent_id, &hold.session_id) {
+            (Some(agent), _) => !self.is_principal(agent),
+            (None, Some(session)) => self.is_in_session(principal, session).await.unwrap_or(false),
+            (None, None) => false,
+        }
+    }
+
+    /// How many open questions, denials and halts are in force.
     pub fn holds(&self) -> usize {
         self.0.clearance.read(|known| known.holds.len())
     }
@@ -380,9 +379,9 @@ impl Engine {
         self.0.clearance.read(|known| known.waiting.len())
     }
 
-    /// Waits until this node's index knows what is at this position of the log, so that whoever was
-    /// told of a halt or a release finds it here. A node that cannot know it in time is out of
-    /// touch, and clears nobody.
+    /// Waits until this node's index includes this position, so that a caller who was told of a
+    /// halt or release sees it here. A node that cannot do so in time has lost touch, and clears
+    /// nobody.
     pub(crate) async fn reached(&self, position: u64) {
         let mut applied = self.0.clearance.applied.subscribe();
         tokio::select! {
@@ -393,8 +392,8 @@ impl Engine {
         }
     }
 
-    /// What the agent is told that waits when nothing covers it (any more): the answers that
-    /// cleared it last. They may have come before it waited.
+    /// The answers for an agent that waits although nothing holds it: those that cleared it last,
+    /// which may have come before it waited.
     async fn answered_earlier(&self, agent: &Name) -> Result<Vec<Arc<Release>>, Error> {
         let _turn = self.0.clearance.looks.acquire().await;
         let query =
@@ -403,8 +402,8 @@ impl Engine {
         let mut closed: Vec<_> = found.filter_map(|question| Some((question.closure()?.clone(), question))).collect();
         closed.retain(|(closure, _)| ReleaseReason::from(closure) != ReleaseReason::Denied);
         closed.sort_by_key(|(closure, _)| std::cmp::Reverse(closure.at));
-        // Those that were open at the same time as the last: answers to what was asked before then
-        // were for then.
+        // Only questions that were open together with the last one; older answers belong to earlier
+        // waits.
         let mut since = closed.first().map(|(_, question)| question.asked_at);
         let mut gone = Vec::new();
         for (closure, question) in closed {
@@ -433,7 +432,7 @@ impl Engine {
 }
 
 impl ClearanceTracker {
-    /// With everything that holds anybody at this position of the log.
+    /// With all holds at this position.
     pub(crate) fn new(position: u64, holds: Vec<Hold>, started_at: Timestamp) -> Self {
         let mut known = ClearanceState::default();
         for hold in holds {
@@ -443,8 +442,7 @@ impl ClearanceTracker {
         Self { known: RwLock::new(known), applied, epoch: AtomicU64::new(0), started_at, looks }
     }
 
-    /// Forgets everything that came from a log that is no more, and knows this of the one in its
-    /// place. Whoever waits looks again.
+    /// Replaces the index after the log was lost. Waiters check again.
     pub(crate) fn start_over(&self, position: u64, holds: Vec<Hold>, epoch: u64) {
         let mut known = write(&self.known);
         known.holds = Holds::default();
@@ -455,7 +453,7 @@ impl ClearanceTracker {
         known.gone_order.clear();
         for waiting in known.waiting.values_mut() {
             if let Some(released) = waiting.released.take() {
-                // Whoever has stopped waiting is about to deregister.
+                // A dropped waiter is about to deregister.
                 let _ = released.send(ClearanceWaitEnd::LookAgain);
             }
         }
@@ -518,7 +516,7 @@ impl ClearanceTracker {
         let release = end.map(|(reason, answer, reason_given)| {
             Arc::new(Release { id: id.clone(), reason, answer, reason_given, hold: old.clone() })
         });
-        // A denial is told as long as it holds its asker, and needs no other way.
+        // A denial is reported while it holds its asker, so it need not be kept.
         if let (Some(agent), Some(release)) =
             (&old.agent_id, release.as_ref().filter(|end| end.reason != ReleaseReason::Denied))
         {
@@ -548,7 +546,7 @@ impl ClearanceTracker {
         if let Some(session) = session {
             known.by_session.entry(session.clone()).or_default().insert(number);
         }
-        // What was answered before it waits counts too.
+        // Answers that came before the wait count too.
         let gone = known.gone.get(agent).cloned().unwrap_or_default();
         let (agent, session) = (agent.clone(), session.cloned());
         known.waiting.insert(number, ClearanceWaiter { agent, session, gone, released: Some(released) });
@@ -561,7 +559,7 @@ impl ClearanceTracker {
 }
 
 impl ClearanceState {
-    /// The numbers of those who wait and were covered by this.
+    /// The waiters that this hold covered.
     fn covered_by(&self, hold: &Hold) -> BTreeSet<u64> {
         let mut numbers = BTreeSet::new();
         for target in hold.targets() {
@@ -574,7 +572,7 @@ impl ClearanceState {
         numbers
     }
 
-    /// Whoever begins to be held for itself waits for other answers than last time.
+    /// A new hold of its own starts a new set of answers.
     fn begin(&mut self, agent: &Name) {
         if !self.holds.holds_agent(agent.as_str())
             && let Some(gone) = self.gone.get_mut(agent)
@@ -583,8 +581,7 @@ impl ClearanceState {
         }
     }
 
-    /// Keeps what became of something of an agent's own: it may be told only when something else
-    /// lets go of it.
+    /// Keeps how an agent's own hold ended, because it may be reported only when another hold ends.
     fn keep(&mut self, agent: &Name, release: &Arc<Release>) {
         let gone = self.gone.entry(agent.clone()).or_insert_with(|| {
             self.gone_order.push_back(agent.clone());
@@ -600,8 +597,7 @@ impl ClearanceState {
         }
     }
 
-    /// Tells a waiter what became of something that covered it, and releases it if that was the
-    /// last.
+    /// Tells a waiter how a hold ended, and releases it if that was the last.
     fn tell(&mut self, number: u64, hold: &Hold, release: Option<&Arc<Release>>) {
         let Some(waiting) = self.waiting.get_mut(&number) else { return };
         waiting.gone.extend(release.cloned());
@@ -616,14 +612,14 @@ impl ClearanceState {
             return;
         };
         if let Some(released) = waiting.released.take() {
-            // Whoever has stopped waiting is about to deregister.
+            // A dropped waiter is about to deregister.
             let _ = released.send(ended);
         }
     }
 }
 
 impl ClearanceRegistration<'_> {
-    /// What of all that covered it has gone.
+    /// The holds that ended.
     fn gone(&self) -> Vec<Arc<Release>> {
         let gone = |known: &ClearanceState| known.waiting.get(&self.number).map(|waiting| waiting.gone.clone());
         self.clearance.read(gone).unwrap_or_default()
@@ -654,7 +650,7 @@ type HoldEnd = (ReleaseReason, Option<serde_json::Value>, String);
 
 fn cleared(principal: &Principal, gone: Vec<Arc<Release>>) -> ClearanceGranted {
     let reason = match gone.last().map(|release| release.reason) {
-        // It was another's that was denied: this one was only released by it.
+        // Another agent's question was denied; this one was only released by it.
         None | Some(ReleaseReason::Denied) => ReleaseReason::Answered,
         Some(reason) => reason,
     };
@@ -666,7 +662,7 @@ fn told(principal: &Principal, gone: Vec<Arc<Release>>) -> Vec<Release> {
     told.map(Arc::unwrap_or_clone).collect()
 }
 
-/// What became of a question that is closed, and halted somebody.
+/// How a closed question that halted somebody ended.
 fn release_of(question: &Question) -> Option<Release> {
     let closure = question.closure()?;
     // As it was while it was open.

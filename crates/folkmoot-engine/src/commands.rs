@@ -1,4 +1,4 @@
-//! The verbs that change something. Each makes one command and says what came of it.
+//! The verbs that change something. Each makes one command and returns its result.
 
 mod amend;
 mod ask;
@@ -15,24 +15,21 @@ mod run;
 mod tokens;
 mod webhooks;
 
-use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate::ArtifactRef};
+use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate, gate::ArtifactRef, question};
 use folkmoot_store::{Error, QUEUE, Store, WriteResult};
 use tracing::{Instrument, Span, field};
 
-pub use erase::Erasure;
+pub use erase::ErasedContent;
 pub use open::{OpenRequest, OpenedGate};
 pub use run::RecordedEntry;
 pub use tokens::Minted;
 
 use crate::{Caller, Engine, refusals::ReviewAttempt};
 
-/// Content that comes with a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArtifactInput {
-    /// As the requester calls it.
     pub name: String,
     pub media_type: String,
-    /// The bytes.
     pub content: Vec<u8>,
 }
 
@@ -47,12 +44,11 @@ impl ArtifactInput {
     }
 }
 
-/// How many commands of one agent wait in the queue of the store at the same time. Its others wait
-/// outside the queue, so that a person's command waits behind a bounded number of them, however
-/// expensive each is.
+/// How many commands of one agent wait in the store's queue. Its others wait outside, so that a
+/// person's command waits behind a bounded number of them.
 pub(crate) const AGENT_WRITES_MAX: usize = 64;
 
-/// Whether it comes from somebody who must always get through.
+/// Whether the command comes from a person who decides, or from Folkmoot.
 fn is_urgent(command: &Command) -> bool {
     match &command.by {
         Actor::System => true,
@@ -61,11 +57,9 @@ fn is_urgent(command: &Command) -> bool {
 }
 
 impl Engine {
-    /// Hands a command to the store. Whoever debugs or traces is told what became of it; others pay
-    /// nothing for that.
+    /// Sends a command to the store. Its result is traced only if somebody traces.
     pub(crate) async fn write(&self, command: Command) -> Result<WriteResult, Error> {
-        // The last places are for people who decide and for Folkmoot itself, however fast others
-        // write.
+        // The last places are reserved for people who decide and for Folkmoot itself.
         if self.0.store.queued() >= QUEUE - QUEUE / 4 && !is_urgent(&command) {
             return Err(Error::Busy);
         }
@@ -118,23 +112,24 @@ impl Engine {
         .await
     }
 
-    /// As [`Engine::write`], for whoever does not ask where in the log it was written.
+    /// As [`Engine::write`], without the log position.
     pub(crate) async fn execute_command(&self, command: Command) -> Result<Outcome, Error> {
         Ok(self.write(command).await?.outcome)
     }
 
-    async fn execute(&self, caller: Caller, action: Action) -> Result<Outcome, Error> {
+    async fn execute(&self, caller: Caller, action: impl Into<Action>) -> Result<Outcome, Error> {
         self.execute_command(self.command(caller, action)).await
     }
 
-    /// As [`Engine::execute`], and returns only when this node's index of holds knows of it.
-    async fn execute_and_reach(&self, caller: Caller, action: Action) -> Result<Outcome, Error> {
+    /// As [`Engine::execute`], but returns only when this node's index of holds includes the
+    /// command.
+    async fn execute_and_reach(&self, caller: Caller, action: impl Into<Action>) -> Result<Outcome, Error> {
         let written = self.write(self.command(caller, action)).await?;
         self.reached(written.position).await;
         Ok(written.outcome)
     }
 
-    fn command(&self, caller: Caller, action: Action) -> Command {
+    fn command(&self, caller: Caller, action: impl Into<Action>) -> Command {
         let Caller { principal, token, claims, idempotency } = caller;
         let mut command =
             Command { token, claims, idempotency, ..self.command_by(Actor::Principal(principal), action) };
@@ -142,8 +137,8 @@ impl Engine {
         command
     }
 
-    /// The one place where commands are made; for what needs no token.
-    pub(crate) fn command_by(&self, by: Actor, action: Action) -> Command {
+    /// The only place that makes commands, for callers without a token.
+    pub(crate) fn command_by(&self, by: Actor, action: impl Into<Action>) -> Command {
         let subscriptions = self.0.channels.subscriptions();
         Command {
             id: self.new_command_id(),
@@ -151,25 +146,24 @@ impl Engine {
             token: None,
             claims: None,
             idempotency: None,
-            action,
+            action: action.into(),
             quota: self.0.quota,
             subscriptions,
         }
     }
 
-    /// A command of Folkmoot itself.
-    pub(crate) fn system_command(&self, action: Action) -> Command {
+    pub(crate) fn system_command(&self, action: impl Into<Action>) -> Command {
         self.command_by(Actor::System, action)
     }
 
-    async fn execute_on_question(&self, caller: Caller, action: Action) -> Result<Question, Error> {
+    async fn execute_on_question(&self, caller: Caller, action: question::Action) -> Result<Question, Error> {
         match self.execute_and_reach(caller, action).await? {
             Outcome::Question(question) => Ok(*question),
             other => Err(Error::Unreadable(format!("a question was expected, and this came: {other:?}"))),
         }
     }
 
-    async fn execute_on_gate(&self, caller: Caller, action: Action) -> Result<Gate, Error> {
+    async fn execute_on_gate(&self, caller: Caller, action: gate::Action) -> Result<Gate, Error> {
         match self.execute(caller, action).await? {
             Outcome::Gate(gate) | Outcome::Existing(gate) => Ok(*gate),
             other => Err(Error::Unreadable(format!("a gate was expected, and this came: {other:?}"))),
@@ -177,7 +171,7 @@ impl Engine {
     }
 }
 
-/// It is written, whatever went wrong since: nobody may be told the opposite.
+/// The write succeeded, so a later error must not report it as failed.
 fn after_the_commit(what: &str, error: &Error) -> Error {
     tracing::warn!("{what} cannot be read just now: {error}");
     Error::OutcomeUnknown

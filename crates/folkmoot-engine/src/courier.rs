@@ -1,5 +1,5 @@
-//! Who carries messages to channels. The engine knows what is to be said to whom, and when to try
-//! again; not how.
+//! The interface to whatever sends messages. The engine decides what to send and when to retry, not
+//! how.
 
 use std::{fmt, time::Duration};
 
@@ -7,51 +7,46 @@ use folkmoot_core::{Delivery, Event, Timestamp, Webhook, delivery::RetryAdvice};
 use folkmoot_store::{GateView, QuestionView};
 use futures_util::future::BoxFuture;
 
-/// Carries messages.
 pub trait Courier: fmt::Debug + Send + Sync {
-    /// Tells one channel of one event, or says why not. It is told to go again, under the same id,
-    /// where it said so, where it took too long, and where the server died before it heard what
-    /// came of it.
+    /// Sends one message, or says why not. It is called again with the same id if it said so, if it
+    /// took too long, or if the server died before the result was recorded.
     fn deliver(&self, letter: CourierMessage) -> BoxFuture<'static, Result<(), CourierFailure>>;
 }
 
-/// All that there is to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CourierMessage {
-    /// To whom, under which id, and how often it was tried.
+    /// The channel, the id and the attempts.
     pub delivery: Delivery,
-    /// When it was taken, by the engine's clock.
+    /// When it was claimed, by the engine's clock.
     pub at: Timestamp,
-    /// The webhook that the channel is; otherwise configuration says what it is.
+    /// The webhook, if the channel is one; otherwise it is configured.
     pub webhook: Option<Webhook>,
     pub event: Event,
-    /// The gate that it happened to, as it is now.
+    /// The event's gate, in its current state.
     pub gate: Option<GateView>,
-    /// The question that it happened to, as it is now.
+    /// The event's question, in its current state.
     pub question: Option<QuestionView>,
 }
 
-/// Why a courier did not deliver a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CourierFailure {
-    /// What happened. It is kept and shown, so it holds no secret.
+    /// The reason. It is stored and shown, so it contains no secret.
     pub reason: String,
-    /// Whether it may help to try again.
     pub again: RetryAdvice,
 }
 
 impl CourierFailure {
-    /// It would fail the same way.
+    /// Retrying cannot help.
     pub fn never(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), again: RetryAdvice::Never }
     }
 
-    /// It may work another time.
+    /// Retrying may help.
     pub fn later(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), again: RetryAdvice::Later }
     }
 
-    /// The receiver said when it may work.
+    /// The receiver said when to retry.
     pub fn after(reason: impl Into<String>, span: Duration) -> Self {
         Self { reason: reason.into(), again: RetryAdvice::After(span) }
     }

@@ -1,4 +1,4 @@
-//! Which secret belongs to whom. All of them are in memory, because every request asks.
+//! Which secret belongs to which principal. Kept in memory, because every request needs it.
 //!
 //! What a revoked token wants to write is refused in the transaction. All else is answered from
 //! what this node knows: of its own revocations at once, and of those of other nodes by the log, in
@@ -11,48 +11,48 @@ mod tests;
 
 use std::{collections::HashMap, sync::RwLock};
 
-use folkmoot_core::{Event, Principal, Refusal, TokenId, token::Token};
+use folkmoot_core::{
+    Digest, Event, Name, Principal, Refusal, TokenId, presence,
+    token::{Token, TokenKind},
+};
 use folkmoot_store::{Error, Store};
 use tokio::sync::watch;
 
 use crate::{
-    Engine,
+    Caller, Engine,
     clearance::{LISTEN_AGAIN, SILENCE_MAX},
     lock::{read, write},
 };
 
-/// What a valid secret says of whoever shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
-    /// Whom it names.
     pub principal: Principal,
-    /// By which token.
     pub token: TokenId,
 }
 
-/// Only ever grows: a token never changes its holder, and once revoked it stays so. So it does not
-/// matter in which order this node hears of tokens, and what was read before a revocation cannot
-/// undo it.
+/// It only grows: a token never changes its owner, and a revoked token stays revoked. So the order
+/// in which this node hears of tokens does not matter, and an older read cannot undo a revocation.
 #[derive(Debug, Default)]
 pub(crate) struct Credentials {
     known: RwLock<CredentialState>,
-    /// How many tokens have ended here.
+    /// How many tokens were revoked here.
     ended: watch::Sender<usize>,
 }
 
 #[derive(Debug, Default)]
 struct CredentialState {
     by_hash: HashMap<[u8; 32], Credential>,
-    /// Every token that was heard of, and whether it was revoked.
+    /// Every known token, and whether it was revoked.
     revoked: HashMap<TokenId, bool>,
+    kinds: HashMap<TokenId, TokenKind>,
 }
 
 impl Credentials {
-    /// Adds tokens with the hashes of their secrets, as a transaction has left them or as they were
-    /// read.
+    /// Adds tokens with the hashes of their secrets.
     pub(crate) fn learn(&self, tokens: impl IntoIterator<Item = (Token, [u8; 32])>) {
         let mut known = write(&self.known);
-        for (Token { id, principal, revoked_at, .. }, hash) in tokens {
+        for (Token { id, principal, revoked_at, kind, .. }, hash) in tokens {
+            known.kinds.insert(id.clone(), kind);
             let revoked = known.revoked.entry(id.clone()).or_default();
             if revoked_at.is_some() && !*revoked {
                 *revoked = true;
@@ -62,20 +62,20 @@ impl Credentials {
         }
     }
 
-    /// Ends a token that was revoked.
+    /// Marks a token as revoked.
     pub(crate) fn end(&self, token: TokenId) {
         write(&self.known).revoked.insert(token, true);
         self.ended.send_modify(|ended| *ended += 1);
     }
 
-    /// The tokens that were heard of and not revoked.
+    /// The known tokens that are not revoked.
     fn standing(&self) -> Vec<TokenId> {
         let known = read(&self.known);
         known.revoked.iter().filter(|(_, revoked)| !**revoked).map(|(id, _)| id.clone()).collect()
     }
 
-    /// Takes note of what the log says of a token. `true` if it was made and is not known: then the
-    /// tokens must be read, since the hash of its secret is in no event.
+    /// Applies an event about a token. Returns `true` if it is unknown: then the tokens must be
+    /// reloaded, because no event contains the hash of a secret.
     pub(crate) fn hear(&self, event: &Event) -> bool {
         let token = event.fact.stream.strip_prefix("token:").and_then(|id| id.parse().ok());
         match (event.fact.kind.as_ref(), token) {
@@ -105,23 +105,33 @@ impl CredentialState {
 }
 
 impl Engine {
-    /// Whom a token's secret names. The secret itself is nowhere: what is compared is its hash.
+    /// Finds the principal of a secret by its hash. The secret itself is not stored.
     pub fn authenticate(&self, secret: &str) -> Option<Credential> {
         self.0.credentials.of(&hash(secret))
     }
 
-    /// Whether `secret` is a token's, also of one that was revoked.
+    /// Refuses what is done in a person's name without a command, if the token shows no person.
+    pub fn must_show_person(&self, caller: &Caller) -> Result<(), Refusal> {
+        let kind = caller.token.as_ref().and_then(|token| read(&self.0.credentials.known).kinds.get(token).copied());
+        kind.map_or(Ok(()), |kind| presence::must_show_person(kind, caller.claims))
+    }
+
+    /// Whether any token names this principal, also one that was revoked.
+    pub(crate) fn is_principal(&self, name: &Name) -> bool {
+        read(&self.0.credentials.known).by_hash.values().any(|credential| credential.principal.name == *name)
+    }
+
+    /// Whether `secret` belongs to a token, valid or revoked.
     pub fn knows_token(&self, secret: &str) -> bool {
         read(&self.0.credentials.known).by_hash.contains_key(&hash(secret))
     }
 
-    /// Refuses a token that was revoked, whichever node was told to. Fails where this node does not
-    /// know, because it has not heard from the database. Whoever shows no token is not asked for
-    /// one.
+    /// Refuses a token that any node revoked. Fails if this node cannot know, because it has not
+    /// heard from the database. A caller without a token passes.
     pub async fn must_stand(&self, token: Option<&TokenId>) -> Result<(), Error> {
         let Some(token) = token else { return Ok(()) };
         let mut over = self.0.host.sleep(SILENCE_MAX);
-        // First this, then the look: what it has heard by now is in memory.
+        // First this, then the check: what it has heard by now is in memory.
         while !self.in_touch() {
             tokio::select! {
                 biased;
@@ -147,24 +157,24 @@ impl Engine {
     pub async fn revoked(&self, token: &TokenId) {
         let mut ended = self.0.credentials.ended.subscribe();
         while !self.is_revoked(token) {
-            // An error means that the engine has ended, and with it all that is answered.
+            // An error means that the engine has ended.
             if ended.changed().await.is_err() {
                 return;
             }
         }
     }
 
-    /// Reads the tokens again, after one was made on another node.
+    /// Reloads the tokens after another node created one.
     pub(crate) async fn reload_credentials(&self) -> Result<(), Error> {
         let tokens = self.0.store.tokens().await?;
         self.0.credentials.learn(tokens);
         Ok(())
     }
 
-    /// Reads the tokens again after the database has lost the end of its log, and ends those that
-    /// are gone with it. One whose revocation was lost stays revoked on this node.
+    /// Reloads the tokens after the database lost the end of its log, and revokes those that are
+    /// gone. One whose revocation was lost stays revoked on this node.
     pub(crate) async fn reread_credentials(&self) -> Result<(), Error> {
-        // Before the read: one that is made meanwhile is not taken for lost.
+        // Before the read, so that a token created meanwhile does not count as lost.
         let mut gone = self.0.credentials.standing();
         let tokens = self.0.store.tokens().await?;
         gone.retain(|id| !tokens.iter().any(|(token, _)| token.id == *id));
@@ -175,5 +185,5 @@ impl Engine {
 }
 
 pub(crate) fn hash(secret: &str) -> [u8; 32] {
-    *blake3::hash(secret.as_bytes()).as_bytes()
+    *Digest::of(secret.as_bytes()).as_bytes()
 }

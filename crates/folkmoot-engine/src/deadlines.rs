@@ -1,28 +1,28 @@
-//! Fires what is due. The store's timers are the truth; in memory there is only the moment of the
-//! next one.
+//! Fires timers that are due. The store's timers are authoritative; memory holds only the time of
+//! the next one.
 
 #[cfg(test)]
 mod tests;
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use folkmoot_core::{Action, Deadline, Subject, Timestamp};
+use folkmoot_core::{Action, Deadline, Subject, Timestamp, gate, question, run};
 use folkmoot_store::{Error, Store};
 use futures_util::future::join_all;
 use tokio::sync::Notify;
 
 use crate::{Engine, lock::AtomicI64};
 
-/// Looked for at least this often: another node may have opened a gate and died.
+/// Check at least this often: another node may have opened a gate and died.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How many are fired at once, so that they share commits.
+/// Concurrent timers, so that they share commits.
 const AT_ONCE: u32 = 256;
 
 #[derive(Debug)]
 pub(crate) struct Deadlines {
-    /// The moment that is waited for; the smallest integer while the next one is being looked for.
+    /// The time that is waited for; `i64::MIN` while the next one is being determined.
     armed_micros: AtomicI64,
-    /// The soonest deadline that was set since the look began.
+    /// The earliest deadline that was set since the search began.
     soonest_micros: AtomicI64,
     sooner: Notify,
 }
@@ -34,18 +34,18 @@ impl Default for Deadlines {
 }
 
 impl Deadlines {
-    /// Something has this deadline now; it may be sooner than the one that is waited for.
+    /// Notes a new deadline, which may be earlier than the awaited one.
     pub(crate) fn consider(&self, deadline: Deadline) {
         let micros = deadline.as_micros();
-        // In this order, and [`Deadlines::arm`] in the other: one of the two sides sees what the
-        // other did.
+        // In this order, and [`Deadlines::arm`] in the other: one of the two sees what the other
+        // did.
         self.soonest_micros.fetch_min(micros, Ordering::SeqCst);
         if micros < self.armed_micros.load(Ordering::SeqCst) {
             self.sooner.notify_one();
         }
     }
 
-    /// Something may have a deadline that nobody considered.
+    /// There may be a deadline that nobody noted.
     pub(crate) fn look(&self) {
         self.sooner.notify_one();
     }
@@ -55,7 +55,7 @@ impl Deadlines {
         self.soonest_micros.store(i64::MAX, Ordering::SeqCst);
     }
 
-    /// The moment to wait for, given the next one that the store knew of.
+    /// The time to wait for, given the store's next timer.
     fn arm(&self, next: Option<Timestamp>) -> i64 {
         let next = next.map_or(i64::MAX, Timestamp::as_micros);
         self.armed_micros.store(next, Ordering::SeqCst);
@@ -75,9 +75,9 @@ impl Engine {
             fired += due.len();
             let fire = |timer: folkmoot_core::Timer| {
                 let action = match timer.subject {
-                    Subject::Gate(gate) => Action::Expire { gate },
-                    Subject::Question(question) => Action::Lapse { question },
-                    Subject::Run(run) => Action::Wake { run },
+                    Subject::Gate(gate) => Action::Gate(gate::Action::TimerDue { gate }),
+                    Subject::Question(question) => Action::Question(question::Action::TimerDue { question }),
+                    Subject::Run(run) => Action::Run(run::Action::TimerDue { run }),
                 };
                 self.execute_command(self.system_command(action))
             };
@@ -108,7 +108,7 @@ pub(crate) async fn watch(engine: Engine) {
     }
 }
 
-/// Fires what is due and returns how long there is nothing to do.
+/// Fires what is due, and returns how long to wait.
 async fn arm(engine: &Engine) -> Result<Duration, Error> {
     engine.0.deadlines.disarm();
     engine.fire_due().await?;

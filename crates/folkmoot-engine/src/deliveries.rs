@@ -1,8 +1,8 @@
-//! Sends what is to be told. The store's outbox is the truth; in memory there is only what is under
-//! way here.
+//! Sends notifications. The store's outbox is authoritative; memory holds only what is being sent
+//! here.
 //!
-//! At least once: whoever dies between sending and saying so leaves a lease behind, and after it
-//! the same message is sent again. Nothing here touches what a message is about.
+//! Delivery is at least once: a node that dies between sending and recording leaves a lease behind,
+//! and after it the same message is sent again. Nothing here touches what a message is about.
 
 #[cfg(test)]
 mod tests;
@@ -17,8 +17,8 @@ use std::{
 };
 
 use folkmoot_core::{
-    Action, Delivery, Outcome, Timestamp,
-    delivery::{ABANDONED_AT_ONCE, Abandonment, DeliveryResult, DeliveryStatus, Settling},
+    Delivery, Outcome, Timestamp,
+    delivery::{self, ABANDONED_AT_ONCE, Abandonment, DeliveryResult, DeliveryStatus, Settlement},
 };
 use folkmoot_store::{Error, Store, WaitingFor};
 use futures_util::future::join_all;
@@ -26,38 +26,34 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::{Courier, CourierFailure, CourierMessage, Engine, channels::ChannelTarget, lock::lock};
 
-/// Looked for at least this often: another node may have written something and died.
+/// Check at least this often: another node may have written something and died.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How many are sent at once.
 const AT_ONCE: usize = 16;
-/// How many of them to one channel, so that a receiver that does not answer holds up nobody else.
+/// Concurrent messages to one channel, so that a slow receiver delays nobody else.
 const AT_ONCE_TO_ONE: usize = 4;
-/// For how long nobody else sends what somebody has taken.
+/// How long a claimed message belongs to its node.
 const LEASE: Duration = Duration::from_secs(60);
-/// How long a courier may take. Less than the lease, so that what it comes to can be said in time.
+/// How long a courier may take. Less than the lease, so that the result can be recorded in time.
 const COURIER_TIMEOUT: Duration = Duration::from_secs(45);
-/// For how long a channel that this node does not know may be one that another knows, where there
-/// are others.
+/// How long an unknown channel may belong to another node, if there are others.
 const UNKNOWN_FOR: Duration = Duration::from_secs(60);
-/// How many channels are looked at together.
 const CHANNELS: u32 = 1000;
-/// How long the end of the engine waits for what is under way.
+/// How long shutdown waits for messages in flight.
 const GRACE: Duration = Duration::from_secs(3);
-/// How often deliveries are counted, at most.
 const COUNT_EVERY: Duration = Duration::from_secs(15);
 
 #[derive(Debug)]
 pub(crate) struct Deliveries {
     courier: Option<Arc<dyn Courier>>,
-    /// How many are being sent to each channel, or taken to be.
+    /// Messages in flight or claimed, per channel.
     under_way: Mutex<HashMap<String, usize>>,
-    /// Nothing is.
+    /// Nothing is in flight.
     idle: Notify,
     nudged: Notify,
     served: Mutex<SlotHistory>,
-    /// The channels that are left to other nodes, of which it was said why.
+    /// Channels that are left to other nodes, and were logged.
     left: Mutex<HashSet<String>>,
-    /// Something was sent, or died, since they were last counted.
+    /// Something was sent or died since the last count.
     moved: AtomicBool,
 }
 
@@ -78,7 +74,7 @@ impl Deliveries {
         self.courier.is_some()
     }
 
-    /// Something may be due that nobody knew of.
+    /// Something may be due.
     pub(crate) fn nudge(&self) {
         self.nudged.notify_one();
     }
@@ -88,7 +84,7 @@ impl Deliveries {
     }
 }
 
-/// When each channel was last given a slot, counted in slots given.
+/// When each channel last got a slot, counted in slots.
 #[derive(Debug, Default)]
 struct SlotHistory {
     times: u64,
@@ -106,11 +102,11 @@ impl SlotHistory {
     }
 }
 
-/// One of a channel's slots, held from before a delivery is claimed until it is sent.
+/// A channel's slot, held from before a delivery is claimed until it is sent.
 struct ChannelSlot {
     engine: Engine,
     channel: String,
-    /// Something was sent from it.
+    /// Something was sent with it.
     used: bool,
 }
 
@@ -136,8 +132,7 @@ impl Drop for ChannelSlot {
             deliveries.idle.notify_one();
         }
         drop(under_way);
-        // Where nothing could be taken there is nothing to look for: whoever tried says when to try
-        // again.
+        // If nothing could be claimed, there is nothing to look for yet.
         if self.used {
             deliveries.moved.store(true, Ordering::Relaxed);
             deliveries.nudge();
@@ -145,7 +140,6 @@ impl Drop for ChannelSlot {
     }
 }
 
-/// Sends what is due, waits for the next, and so on.
 pub(crate) async fn watch(engine: Engine) {
     let mut count_at = engine.now();
     loop {
@@ -171,8 +165,7 @@ pub(crate) async fn watch(engine: Engine) {
 }
 
 impl Engine {
-    /// Begins to send all that is due and has a place, and returns how long there is nothing more
-    /// to do.
+    /// Starts sending everything that is due and has a slot. Returns how long to wait.
     async fn send_due(&self) -> Result<Duration, Error> {
         loop {
             let (waiting, lost) = self.waiting().await?;
@@ -180,13 +173,13 @@ impl Engine {
             let (due, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|waiting| waiting.due <= now);
             let next = later.iter().map(|waiting| waiting.due).min().unwrap_or(now.plus(LOOK_EVERY));
             let due: Vec<String> = due.into_iter().map(|waiting| waiting.channel).collect();
-            // Where there is no place, whoever gives one up nudges.
+            // If there is no slot, the next one that is freed nudges.
             let places = share(&lock(&self.0.deliveries.under_way), &lock(&self.0.deliveries.served), &due);
             let takes = due.into_iter().zip(places).filter(|(_, places)| *places > 0);
             let takes: Vec<_> = takes.map(|(channel, places)| self.take_and_send(channel, places)).collect();
             let mut taken = 0;
             for sent in join_all(takes).await {
-                // Without an answer the task is gone, and with it whatever runs tasks.
+                // No answer means that the task, and so the runtime, is gone.
                 taken += sent.unwrap_or(Ok(0))?;
             }
             self.abandon(lost).await?;
@@ -196,13 +189,12 @@ impl Engine {
         }
     }
 
-    /// Of all that waits, what this node can tell, and the channels that nobody is ever to be told
-    /// anything through, or, after a while, that nobody knows.
+    /// The waiting messages that this node can send, and the channels that will never receive any:
+    /// disabled ones, and those unknown for too long.
     async fn waiting(&self) -> Result<(Vec<WaitingFor>, Vec<String>), Error> {
         let (mut found, mut lost) = (Vec::new(), Vec::new());
         let mut after = String::new();
-        // As far as it goes: names that somebody made up wait for a while, and must not hide those
-        // behind them.
+        // Read all of it: invented names wait for a while, and must not hide others.
         loop {
             let page = self.0.store.waiting(&after, CHANNELS).await?;
             let is_last = page.len() < CHANNELS as usize;
@@ -223,13 +215,12 @@ impl Engine {
         Ok((found, lost))
     }
 
-    /// For how long what is due may be for another node to send.
+    /// How long a due message may belong to another node.
     fn unknown_for(&self) -> Option<Duration> {
         self.0.store.is_shared().then_some(UNKNOWN_FOR)
     }
 
-    /// Whether something waits for an unknown channel for so long that no other node can know it
-    /// either.
+    /// Whether a message has waited for an unknown channel so long that no other node can know it.
     fn is_given_up(&self, waiting: &WaitingFor) -> bool {
         self.unknown_for().is_none_or(|span| waiting.due.plus(span) <= self.now())
     }
@@ -240,16 +231,16 @@ impl Engine {
         }
     }
 
-    /// Lets what waits for these channels die, many of them in one commit: anybody who opens a gate
-    /// can make up names, and nobody else should wait for each of them.
+    /// Lets the messages of these channels die, many in one commit: anybody who opens a gate can
+    /// invent names, and others must not wait for each of them.
     async fn abandon(&self, lost: Vec<String>) -> Result<(), Error> {
         if lost.is_empty() {
             return Ok(());
         }
-        // One may be a webhook that another node has just made, and that this one has not heard of.
+        // It may be a webhook that another node has just created.
         self.reload_webhooks().await?;
         let abandonment = |channel: String| match self.0.channels.find(&channel) {
-            // It is found the next time.
+            // It is sent next time.
             ChannelTarget::Configured | ChannelTarget::Webhook(_) | ChannelTarget::OfAnotherKey(_) => None,
             ChannelTarget::Mute(reason) => Some(Abandonment { channel, reason, overdue: None }),
             ChannelTarget::Unknown(reason) => Some(Abandonment { channel, reason, overdue: self.unknown_for() }),
@@ -264,25 +255,25 @@ impl Engine {
     async fn abandon_together(&self, mut lost: Vec<Abandonment>) -> Result<(), Error> {
         loop {
             let died =
-                deliveries(self.execute_command(self.system_command(Action::AbandonDeliveries(lost.clone()))).await?)?;
+                deliveries(self.execute_command(self.system_command(delivery::Action::Abandon(lost.clone()))).await?)?;
             let messages = died.len();
-            // Of a channel of which nothing died there is nothing more to die.
+            // If nothing of a channel died, there is nothing left.
             let died: HashSet<String> = died.into_iter().map(|delivery| delivery.channel).collect();
             lost.retain(|lost| died.contains(&lost.channel));
             let Some(Abandonment { channel, reason, .. }) = lost.first() else { return Ok(()) };
             let others = if lost.len() == 1 { "" } else { " and others" };
             let channels = lost.len();
             tracing::warn!(messages, channels, "what was to be told to {channel:?}{others} is dead: {reason}");
-            // Anybody who opens a gate can make up a name: none is a label.
+            // Invented names must not become labels.
             metrics::counter!("folkmoot_deliveries_total", "channel" => "", "result" => "dead")
                 .increment(messages as u64);
             self.0.deliveries.moved.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Takes as many as it has places for, and sends them; says how many. This is one task, which
-    /// counts as under way before anything is taken, and none of the engine's own: what was taken
-    /// is sent and settled though the engine ends meanwhile.
+    /// Claims as many messages as there are slots, and sends them; returns their number. It is one
+    /// task that counts as in flight before anything is claimed, and is independent of the engine's
+    /// own tasks, so that claimed messages are sent and recorded even during shutdown.
     fn take_and_send(&self, channel: String, places: usize) -> oneshot::Receiver<Result<usize, Error>> {
         let places: Vec<ChannelSlot> = (0..places).map(|_| ChannelSlot::take(self, &channel)).collect();
         let (answer, answered) = oneshot::channel();
@@ -293,14 +284,14 @@ impl Engine {
                 taken.into_iter().zip(places).for_each(|(delivery, place)| engine.send(delivery, place));
                 sent
             });
-            // Nobody listens where the engine has ended.
+            // Nobody listens after the engine has ended.
             let _ = answer.send(taken);
         }));
         answered
     }
 
     async fn take(&self, channel: String, places: usize) -> Result<Vec<Delivery>, Error> {
-        let action = Action::TakeDeliveries { channel, limit: places as u32, lease: LEASE };
+        let action = delivery::Action::Take { channel, limit: places as u32, lease: LEASE };
         deliveries(self.execute_command(self.system_command(action)).await?)
     }
 
@@ -312,10 +303,10 @@ impl Engine {
             let lease_ends = engine.now().plus(LEASE);
             let (id, epoch) = (delivery.id.clone(), delivery.epoch);
             let result = match engine.carry(courier, delivery).await {
-                Ok(()) => DeliveryResult::Told,
+                Ok(()) => DeliveryResult::Delivered,
                 Err(CourierFailure { reason, again }) => DeliveryResult::Failed { reason, again },
             };
-            engine.settle(Settling { delivery: id, epoch, result }, lease_ends).await;
+            engine.settle(Settlement { delivery: id, epoch, result }, lease_ends).await;
             drop(place);
         }));
     }
@@ -335,7 +326,7 @@ impl Engine {
         let webhook = match self.0.channels.find(&delivery.channel) {
             ChannelTarget::Configured => None,
             ChannelTarget::Webhook(webhook) => Some(*webhook),
-            // It changed since this was taken.
+            // It changed since the claim.
             ChannelTarget::OfAnotherKey(why) | ChannelTarget::Unknown(why) => return Err(CourierFailure::later(why)),
             ChannelTarget::Mute(why) => return Err(CourierFailure::never(why)),
         };
@@ -359,15 +350,15 @@ impl Engine {
         Ok(CourierMessage { delivery, at: self.now(), webhook, event, gate, question })
     }
 
-    /// Says what came of it, for as long as nobody else may have begun to send it again.
-    async fn settle(&self, settling: Settling, lease_ends: Timestamp) {
+    /// Records the result, as long as nobody else may have started to send it again.
+    async fn settle(&self, settlement: Settlement, lease_ends: Timestamp) {
         loop {
-            let action = Action::SettleDelivery(Box::new(settling.clone()));
+            let action = delivery::Action::Settle(Box::new(settlement.clone()));
             match self.execute_command(self.system_command(action)).await {
                 Ok(Outcome::Delivery(delivery)) => return report(&delivery),
                 Ok(_) => return,
                 Err(error) if self.now() >= lease_ends || self.0.closing.is_cancelled() => {
-                    tracing::warn!("{} may be sent again: {error}", settling.delivery);
+                    tracing::warn!("{} may be sent again: {error}", settlement.delivery);
                     return;
                 }
                 Err(_) => self.0.host.sleep(LOOK_EVERY).await,
@@ -386,7 +377,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Waits a moment for what is under way.
+    /// Waits briefly for messages in flight.
     pub(crate) async fn finish_deliveries(&self) {
         let mut over = self.0.host.sleep(GRACE);
         while !self.0.deliveries.is_idle() {
@@ -399,9 +390,9 @@ impl Engine {
     }
 }
 
-/// How many messages may now be sent to each of these channels. Each next place goes to a channel
-/// to which the fewest are under way, and of those to the one that was served least recently:
-/// however many receivers do not answer, everybody's turn comes.
+/// How many messages may be sent to each channel now. Each slot goes to the channel with the fewest
+/// messages in flight, and among those to the one served least recently, so that slow receivers
+/// starve nobody.
 fn share(under_way: &HashMap<String, usize>, served: &SlotHistory, channels: &[String]) -> Vec<usize> {
     let mut free = AT_ONCE.saturating_sub(under_way.values().sum());
     let under_way = |channel: &String| under_way.get(channel).copied().unwrap_or_default();
@@ -416,7 +407,6 @@ fn share(under_way: &HashMap<String, usize>, served: &SlotHistory, channels: &[S
     places.into_iter().map(|(_, _, new)| new).collect()
 }
 
-/// What became of one message, for whoever watches.
 fn report(delivery: &Delivery) {
     let (id, channel) = (&delivery.id, &delivery.channel);
     let why = delivery.last_error.as_deref().unwrap_or_default();

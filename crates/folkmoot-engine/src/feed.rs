@@ -1,5 +1,4 @@
-//! The feed: what subscribers read of the log, in order, without a gap, and never before it is
-//! committed.
+//! The feed: what subscribers read of the log, in order, without gaps, and only after the commit.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,19 +8,19 @@ use tokio::sync::watch;
 
 use crate::Engine;
 
-/// How many events are looked at, at most, for somebody who sees or wants only some.
+/// The maximum number of events examined for a caller who sees or wants only some.
 const WALKED_MAX: u32 = 1000;
 
-/// How long the tailer waits after the database did not answer.
+/// How long the tailer waits after a failed read.
 const RETRY: Duration = Duration::from_millis(200);
 
 impl Engine {
-    /// Waits until there is something after `after` in the log, and returns the position that was
-    /// reached with those of the new events that `principal` may know of.
+    /// Waits for events after `after`, and returns the position reached with the events that
+    /// `principal` may see.
     pub async fn follow(&self, principal: &Principal, after: u64) -> Result<(u64, Vec<Arc<Event>>), Error> {
         let events = self.0.store.follow(after).await?;
-        // Whoever is told of a token finds it, or finds that it is gone; and whose own is gone is
-        // told no more.
+        // Apply tokens first: a caller who is told of a token finds it, and one whose token is
+        // revoked is told nothing more.
         let mut unknown = false;
         events.iter().for_each(|event| unknown |= self.0.credentials.hear(event));
         if unknown {
@@ -31,9 +30,8 @@ impl Engine {
         Ok((reached, self.visible_to(principal, events).await?))
     }
 
-    /// The next events after `after` that `principal` may know of, and the position that was
-    /// reached; with `token`, only what was done with that token. Where not all events are wanted
-    /// or seen, there may be none among those that were looked at, and more later.
+    /// The next events after `after` that `principal` may see, and the position reached; with
+    /// `token`, only events caused with that token. The list may be empty although more follow.
     pub async fn events(
         &self,
         principal: &Principal,
@@ -56,7 +54,7 @@ impl Engine {
         Ok((reached, events))
     }
 
-    /// Those of the events that `principal` may know of.
+    /// Filters the events that `principal` may see.
     async fn visible_to<E: std::borrow::Borrow<Event>>(
         &self,
         principal: &Principal,
@@ -81,7 +79,7 @@ impl Engine {
         Ok(seen)
     }
 
-    /// Whether an agent works in a session: it has a run, a gate or a question in it.
+    /// Whether an agent works in a session: it has a run, a gate or a question there.
     pub(crate) async fn is_in_session(&self, principal: &Principal, session: &SessionId) -> Result<bool, Error> {
         let (name, session, limit) = (Some(principal.name.clone()), Some(session.clone()), 1);
         let runs = RunQuery { session: session.clone(), initiator: name.clone(), limit, ..RunQuery::default() };
@@ -96,7 +94,7 @@ impl Engine {
         Ok(!self.0.store.questions(questions).await?.items.is_empty())
     }
 
-    /// How far what this node offers to its subscribers is behind the log.
+    /// How far this node's feed is behind the log.
     pub async fn feed_lag(&self) -> Result<FeedLag, Error> {
         let offered = self.0.store.offered();
         let events = self.0.store.head().await?.position.saturating_sub(offered);
@@ -108,14 +106,13 @@ impl Engine {
         Ok(FeedLag { events, age: Duration::from_micros(u64::try_from(age).unwrap_or(0)) })
     }
 
-    /// Changes when the database turns out to have lost the end of its log: positions from before
-    /// then mean nothing any more.
+    /// Changes when the database has lost the end of its log: earlier positions are then invalid.
     pub fn log_epoch(&self) -> watch::Receiver<u64> {
         self.0.store.epoch()
     }
 
-    /// Reads everything again that is kept in memory and follows the log, because the log is
-    /// another one; returns the position from which to follow it.
+    /// Reloads everything in memory that follows the log, because the log has changed. Returns the
+    /// position to follow from.
     async fn start_over(&self) -> u64 {
         loop {
             match self.try_to_start_over().await {
@@ -127,7 +124,7 @@ impl Engine {
     }
 
     async fn try_to_start_over(&self) -> Result<u64, Error> {
-        // First: if the log changes again meanwhile, what is read here is not taken for the newest.
+        // First: if the log changes again meanwhile, this read is not taken as current.
         let epoch = *self.0.epoch.borrow();
         let (position, holds) = self.0.store.holds().await?;
         self.reread_credentials().await?;
@@ -147,16 +144,13 @@ impl Engine {
     }
 }
 
-/// See [`Engine::feed_lag`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeedLag {
-    /// How many events are not offered yet.
     pub events: u64,
-    /// How old the oldest of them is.
     pub age: Duration,
 }
 
-/// One per node: wakes the waiters, and notices tokens and webhooks that other nodes made, changed
+/// One per node: wakes waiters, and notices tokens and webhooks that other nodes created, changed
 /// or ended.
 pub(crate) async fn tail(engine: Engine, mut last: u64) {
     let mut epoch = engine.log_epoch();
@@ -173,7 +167,7 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
             }
             followed = engine.0.store.follow(last) => followed,
         };
-        // What was followed may be of a log that came after the one that is known here.
+        // The events may belong to a newer log.
         if epoch.has_changed().unwrap_or(false) {
             continue;
         }
@@ -188,11 +182,11 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
         let (mut tokens_unknown, mut webhooks_changed, mut tells) = (false, false, false);
         for event in &events {
             last = event.position;
-            // Before whoever waits is told of what came after it.
+            // Before any waiter is told of later events.
             tokens_unknown |= engine.0.credentials.hear(event);
             webhooks_changed |= event.fact.kind.starts_with("webhook.");
-            // In this order: whoever registers and then finds an older gate there is yet to be
-            // handed the event.
+            // In this order: a waiter that registers and finds an older gate in the cache will
+            // still receive the event.
             tells |= engine.0.gate_cache.apply(event) || engine.0.channels.want(&event.fact.kind);
             engine.0.clearance.apply(event);
             engine.0.waiters.deliver(event);
@@ -202,8 +196,7 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
         }
         engine.0.clearance.applied(last);
         metrics::gauge!("folkmoot_log_position").set(last as f64);
-        // Until it works: a token that was made elsewhere is not lost here because of one lost
-        // connection.
+        // Until it succeeds: a lost connection must not lose a token created elsewhere.
         while tokens_unknown && let Err(error) = engine.reload_credentials().await {
             tracing::warn!("tokens cannot be read just now: {error}");
             engine.0.host.sleep(RETRY).await;
@@ -218,8 +211,8 @@ pub(crate) async fn tail(engine: Engine, mut last: u64) {
     }
 }
 
-/// What somebody who watches the server's output should see. Everything is in the log; what is said
-/// of single agents is too much for here under load.
+/// Logs what an operator should see. Events of single agents are left out; they would be too many
+/// under load.
 fn tell_operator(event: &Event) {
     let (kind, by) = (&event.fact.kind, &event.fact.stream);
     match kind.as_ref() {
@@ -234,14 +227,14 @@ fn tell_operator(event: &Event) {
     }
 }
 
-/// Whoever works in a session is told that it was halted, and that it goes on. Older servers wrote
-/// there what was answered.
+/// Agents in a session may see that it was halted or resumed. Older servers wrote answers there,
+/// which are hidden.
 fn tells_of_session(fact: &Fact) -> bool {
     matches!(fact.kind.as_ref(), "session.halted" | "session.resumed") && !fact.payload.contains(r#""answer":"#)
 }
 
-/// Agents see what happened to their own gates, questions and runs, what they did themselves, and
-/// what stops everyone.
+/// Agents see events of their own gates, questions and runs, their own actions, and halts of
+/// everyone.
 fn may_see(principal: &Principal, event: &Event) -> bool {
     #[derive(serde::Deserialize)]
     struct Owner {
@@ -259,11 +252,10 @@ fn may_see(principal: &Principal, event: &Event) -> bool {
         })
     };
     let Fact { kind, stream, actor, on_behalf_of, .. } = &event.fact;
-    // What a workflow tells has a payload of its own, which may name anybody.
+    // A workflow's own event has any payload, which may name anybody.
     let told = stream.starts_with("run:") && !kind.starts_with("run.") && !kind.starts_with("step.");
     let own = || if told { on_behalf_of.as_ref() == Some(&principal.name) } else { owned() };
-    // Who was refused has been told why. The event says more of what they may not see: whose it is,
-    // and in which session.
+    // A refused caller was told why. The event reveals more: whose it is, and in which session.
     let did = *actor == principal.name && !kind.ends_with(".refused");
     let of_everyone = kind.starts_with("system.") && !event.fact.payload.contains(r#""answer":"#);
     principal.role.sees_everything() || of_everyone || did || own()

@@ -1,8 +1,7 @@
-//! The newest gates, in memory: whoever opens a gate usually waits for it at once.
+//! The newest gates in memory, because a gate's opener usually waits for it at once.
 //!
-//! A gate gets in here, and moves on, only by the events of the log, in their order. So what is
-//! here is never ahead of the log, and whatever it does not know yet is still to be delivered to
-//! those who wait.
+//! A gate enters and changes only by events of the log, in order. So the cache is never ahead of
+//! the log, and what it does not know yet will still be delivered to waiters.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -30,18 +29,17 @@ struct GateCacheState {
     order: VecDeque<GateId>,
     texts: HashMap<Digest, String>,
     text_order: VecDeque<Digest>,
-    /// What was erased for good is not kept here either.
+    /// Content that was erased for good.
     barred: HashSet<Digest>,
 }
 
 impl GateCache {
-    /// Nothing yet, and never anything of these.
+    /// An empty cache that never keeps these digests.
     pub(crate) fn without(barred: Vec<Digest>) -> Self {
         Self(Mutex::new(GateCacheState { barred: barred.into_iter().collect(), ..GateCacheState::default() }))
     }
 
-    /// Forgets all gates: they came from a log that is no more. Summaries are addressed by their
-    /// digests.
+    /// Drops all gates after the log was lost. Summaries are addressed by digest and stay.
     pub(crate) fn start_over(&self) {
         let mut kept = lock(&self.0);
         kept.gates.clear();
@@ -59,7 +57,7 @@ impl GateCache {
         }
     }
 
-    /// The gate and its summary, if both are here.
+    /// The gate and its summary, if both are cached.
     pub(crate) fn get(&self, id: &GateId) -> Option<GateView> {
         let kept = lock(&self.0);
         let gate = kept.gates.get(id)?.clone();
@@ -67,7 +65,7 @@ impl GateCache {
         Some(GateView { gate, summary })
     }
 
-    /// A summary, if it is here. It is addressed by its digest, so it cannot be stale.
+    /// A summary, if it is cached. It is addressed by its digest, so it cannot be stale.
     pub(crate) fn text(&self, digest: Digest) -> Option<String> {
         lock(&self.0).texts.get(&digest).cloned()
     }
@@ -85,8 +83,7 @@ impl GateCache {
         }
     }
 
-    /// Takes the next event of the log, and says whether it is of a gate that names channels, as
-    /// far as is known.
+    /// Applies the next event, and returns whether it may concern a gate that names channels.
     pub(crate) fn apply(&self, event: &Event) -> bool {
         erase::by(event).into_iter().for_each(|(digest, for_good)| self.forget(digest, for_good));
         let stream: &str = &event.fact.stream;

@@ -1,4 +1,4 @@
-//! What the engine takes from the world, so that a simulation can give it another one.
+//! The engine's environment, which a simulation replaces.
 
 use std::{
     fmt,
@@ -12,19 +12,16 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 /// A future that the host runs.
 pub type HostTask = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Where tasks run, how time passes, and what chance says. What time it *is* comes from the store.
+/// Tasks, time and randomness. The current time comes from the store.
 pub trait Host: Send + Sync + fmt::Debug + 'static {
-    /// Runs a task beside the others.
     fn spawn(&self, task: HostTask);
 
-    /// Passes the time.
     fn sleep(&self, span: Duration) -> HostTask;
 
-    /// 128 random bits that nobody can guess.
+    /// 128 unpredictable bits.
     fn random(&self) -> u128;
 
-    /// Polls code that a workflow's author wrote. It may take long, or never return: everything
-    /// else must go on meanwhile.
+    /// Polls a workflow's code, which may block or never return, without stopping everything else.
     fn poll(&self, poll: &mut dyn FnMut()) {
         poll();
     }
@@ -59,8 +56,7 @@ impl Host for TokioHost {
         u128::from_ne_bytes(bytes)
     }
 
-    /// Another thread takes over this one's other tasks, so that code which blocks or spins holds
-    /// up nobody else.
+    /// Moves this thread's other tasks elsewhere, so that blocking code delays nobody.
     fn poll(&self, poll: &mut dyn FnMut()) {
         match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
             Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(poll),

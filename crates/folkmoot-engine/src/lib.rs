@@ -1,9 +1,8 @@
-//! The verbs of Folkmoot, and what goes on between them: deadlines that fire, waiters that wake,
-//! the feed.
+//! The engine: Folkmoot's verbs, deadlines, waiters and the feed.
 //!
-//! Every door calls the same verb. A verb makes a command of what it was given and hands it to the
-//! store; it holds no rule of its own. What follows a commit (waking, telling) is driven by the log
-//! alone, so it does not matter which node wrote it.
+//! HTTP, the command line and embedding programs call the same verbs. A verb makes a command and
+//! sends it to the store; it contains no rules. What follows a commit (waking, sending) is driven
+//! only by the log, so it does not matter which node wrote it.
 
 mod agent_limit;
 mod audit;
@@ -16,14 +15,15 @@ mod courier;
 mod credentials;
 mod ctx;
 mod deadlines;
-mod debates;
 mod deliveries;
 mod feed;
 mod gate_cache;
 mod host;
+mod interleave;
 mod lock;
 mod questions;
 mod receipt;
+mod records;
 mod refusals;
 mod retention;
 mod runs;
@@ -47,7 +47,7 @@ use folkmoot_core::{
     gate::GatePolicy,
     question::QuestionPolicy,
 };
-use folkmoot_store::{AnyStore, Page, Sqlite, SteadyClock, Store};
+use folkmoot_store::{AnyStore, Sqlite, SteadyClock, Store};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -55,15 +55,15 @@ pub use agent_limit::AgentLimit;
 pub use audit::{VerificationReport, verify};
 pub use check::PhasePassage;
 pub use clearance::{ClearanceGranted, ClearanceRefused, HaltOverview, Release};
-pub use commands::{ArtifactInput, Erasure, Minted, OpenRequest, OpenedGate, RecordedEntry};
+pub use commands::{ArtifactInput, ErasedContent, Minted, OpenRequest, OpenedGate, RecordedEntry};
 pub use courier::{Courier, CourierFailure, CourierMessage};
 pub use credentials::Credential;
 pub use ctx::{Ctx, GateOutcome, GateSpec, OnUncertain, QuestionOutcome, QuestionSpec, Retry, Step};
 pub use feed::FeedLag;
 pub use folkmoot_core::{self as core, Principal, Role, Timeout};
 pub use folkmoot_store::{
-    Cursor, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, JournalQuery, LessonQuery, LessonView,
-    LineQuery, QuestionQuery, QuestionView, RunQuery, TurnQuery, TurnView, VersionQuery, VersionView,
+    Cursor, DeliveryQuery, Error, GateQuery, GateView, JournalQuery, Page, QuestionQuery, QuestionView, RunQuery,
+    RunSummaryQuery,
 };
 pub use host::{Host, HostTask, TokioHost};
 pub use retention::Retention;
@@ -72,31 +72,23 @@ pub use wait::Waiter;
 pub use worker::{ReplayOutcome, ReplayReport, WorkerSettings};
 pub use workflow::{Failure, Hindrance, Workflows};
 
-/// What an engine is configured with.
 #[derive(Clone, Debug, Default)]
 pub struct EngineSettings {
-    /// What holds for gates.
     pub gates: GatePolicy,
-    /// What holds for questions.
     pub questions: QuestionPolicy,
-    /// How much one agent may have open.
     pub quota: Quota,
-    /// The workflows that this node executes.
     pub workflows: Workflows,
-    /// How much it does at the same time.
     pub work: WorkerSettings,
-    /// The channels that configuration names, beside the webhooks, and what each is told of.
+    /// The configured channels and their events.
     pub channels: Vec<Subscription>,
-    /// Who carries messages to channels. Without one they wait.
+    /// Sends messages. Without one they wait.
     pub courier: Option<Arc<dyn Courier>>,
-    /// The key that the courier signs webhooks with. Those whose secret is derived from another one
-    /// are left to other nodes.
+    /// The key that signs webhooks. Webhooks of another key are left to other nodes.
     pub key: Option<KeyId>,
-    /// How long it keeps what it need not keep.
     pub retention: Retention,
 }
 
-/// The running engine. Clones are the same engine.
+/// The running engine. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Engine(Arc<Inner>);
 
@@ -126,17 +118,14 @@ struct Inner {
     closing: CancellationToken,
 }
 
-/// Who calls a verb, and how a repetition of the call is recognised.
+/// The caller of a verb, and how to recognise a repeated call.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// From the credential.
     pub principal: Principal,
-    /// The token that it showed. `None` for a program that embeds an engine, and vouches for whom
-    /// it names.
+    /// `None` for an embedding program, which vouches for the principal.
     pub token: Option<TokenId>,
-    /// How the request says that a person made it.
+    /// How the request claims that a person made it.
     pub claims: Option<Presence>,
-    /// From the caller's key, if it sent one.
     pub idempotency: Option<Idempotency>,
 }
 
@@ -153,21 +142,28 @@ impl From<Credential> for Caller {
 }
 
 impl Engine {
-    /// Starts an engine on a SQLite file of its own, making it if it is not there: all that a
-    /// program needs to embed one. Nobody else may have the file open for writing.
+    /// Starts an engine on its own SQLite file, creating it if necessary. For programs that embed
+    /// the engine. No other process may write to the file.
     pub async fn on_file(path: impl AsRef<Path>, settings: EngineSettings) -> Result<Self, Error> {
         let store = Sqlite::open(path.as_ref(), Arc::new(SteadyClock::default()))?;
         Self::start(AnyStore::Sqlite(store), settings, Arc::new(TokioHost)).await
     }
 
-    /// Starts the engine on a store. On return everything is recovered; overdue gates fire from now
-    /// on, and could not be approved before.
+    /// Starts the engine on a store. On return everything is recovered. Overdue gates fire from now
+    /// on; they could not be approved before.
     pub async fn start(store: AnyStore, settings: EngineSettings, host: Arc<dyn Host>) -> Result<Self, Error> {
         let EngineSettings { gates: policy, questions, quota, workflows, work, channels, courier, key, retention } =
             settings;
         policy.check()?;
         let (last, holds) = store.holds().await?;
         let barred = store.barred().await?;
+        for views in workflows.views() {
+            match store.create_views(views).await {
+                // The records are there; whoever queries them with SQL waits until there is room.
+                Err(Error::Full) => tracing::error!("the views of workflows cannot be made: {}", Error::Full),
+                created => created?,
+            }
+        }
         let started_at = store.now();
         let node =
             format!("node-{:016x}", host.random() as u64).parse().expect("letters, digits and a dash are a name");
@@ -208,7 +204,7 @@ impl Engine {
                 engine.note(&beat);
                 match beat {
                     Ok(()) => begun = true,
-                    // What is there can be read, and the work begins when there is room.
+                    // Reading works; the work begins when there is room.
                     Err(Error::Full) => tracing::error!("nothing can be written: {}", Error::Full),
                     Err(error) => return Err(error),
                 }
@@ -220,8 +216,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Ends the engine's own tasks and closes the store. What was acknowledged is durable without
-    /// it.
+    /// Ends the engine's tasks and closes the store. Acknowledged data is durable without it.
     pub async fn close(&self) {
         self.0.closing.cancel();
         self.finish_deliveries().await;
@@ -229,7 +224,7 @@ impl Engine {
         self.0.store.close().await;
     }
 
-    /// The clock that judging goes by.
+    /// The clock that judging uses.
     pub fn now(&self) -> Timestamp {
         self.0.store.now()
     }
@@ -239,17 +234,15 @@ impl Engine {
         self.0.store.head().await.map(drop)
     }
 
-    /// Returns when whoever writes has answered, whatever the answer was; `false` if nothing can be
-    /// written any more, or if so much waits that it could not even be asked.
+    /// Returns when the writer has answered in any way; `false` if nothing can be written any more,
+    /// or the queue is full.
     pub async fn is_alive(&self) -> bool {
-        // A write that changes nothing: SQLite's writer must take it up, and nothing is synced for
-        // it.
+        // A write that changes nothing: SQLite's writer must handle it, and nothing is synced.
         let answered = self.0.store.forget_keys(Timestamp::from_micros(0)).await;
         !matches!(answered, Err(Error::Stopped(_) | Error::Busy))
     }
 
-    /// Why nothing can be written, as far as is known: the last write failed so, and none has
-    /// succeeded since.
+    /// Why writing fails: the last write failed, and none has succeeded since.
     pub fn trouble(&self) -> Option<String> {
         lock::lock(&self.0.trouble).clone()
     }
@@ -260,7 +253,7 @@ impl Engine {
             Err(error @ (Error::Full | Error::Unavailable(_) | Error::Database(_))) => {
                 *lock::lock(&self.0.trouble) = Some(error.to_string());
             }
-            // These say nothing about the next.
+            // These say nothing about the next write.
             Err(_) => {}
         }
     }
@@ -275,7 +268,7 @@ impl Engine {
         self.0.store.queued()
     }
 
-    /// Returns once nothing can be written any more, with the reason.
+    /// Returns the reason when nothing can be written any more.
     pub async fn stopped(&self) -> String {
         self.0.store.stopped().await
     }
@@ -289,14 +282,14 @@ impl Engine {
         Ok(view)
     }
 
-    /// Refuses to tell a decision that is not the log's: a disk can change what is on it, and so
-    /// can people.
+    /// Refuses to return a decision that differs from the log: a disk or a person may have changed
+    /// it.
     async fn must_agree(&self, gate: &Gate) -> Result<(), Error> {
         if gate.decision().is_none() {
             return Ok(());
         }
         let mut events = self.0.store.streams(vec![gate.id.to_string()]).await?;
-        // Of a gate that is decided only more refusals can have come since it was read.
+        // After a decision, only refusals can have been added since the read.
         events.retain(|event| event.fact.stream_seq <= gate.seq);
         let row = AuditedRow::Gate(Box::new(gate.clone()));
         match check_row(gate.id.as_str(), Some(&row), &events) {
@@ -316,47 +309,21 @@ impl Engine {
         self.0.store.gates(query).await
     }
 
-    /// Pending gates with their requesters interleaved: the most urgent one of each, then the
-    /// second of each, and so on. So nobody's gates hide another's, however many there are. At most
-    /// `limit`, and of at most as many requesters; there is no next page.
+    /// Pending gates, alternating between requesters: the most urgent of each, then the second of
+    /// each, and so on, so that nobody's gates hide another's. At most `limit`, without a next
+    /// page.
     pub async fn interleaved_gates(&self, principal: &Principal, limit: u32) -> Result<Vec<GateView>, Error> {
         let of = |requester: Name, limit: u32, after: Option<Cursor>| {
-            let query = GateQuery {
-                status: Some(GateStatus::Pending),
-                requester: Some(requester),
-                after,
-                limit,
-                ..GateQuery::default()
-            };
-            self.gates(principal, query)
+            let (status, requester) = (Some(GateStatus::Pending), Some(requester));
+            self.gates(principal, GateQuery { status, requester, after, limit, ..GateQuery::default() })
         };
-        let requesters = self.0.store.requesters(limit).await?;
-        let each = limit.div_ceil(u32::try_from(requesters.len()).unwrap_or(u32::MAX).max(1)).max(1);
-        let mut pages = Vec::with_capacity(requesters.len());
-        for requester in requesters {
-            pages.push((requester.clone(), of(requester, each, None).await?));
-        }
-        let mut missing =
-            limit as usize - pages.iter().map(|(_, page)| page.items.len()).sum::<usize>().min(limit as usize);
-        for (requester, page) in pages.iter_mut().filter(|(_, page)| page.next.is_some()) {
-            if missing > 0 {
-                let more = of(requester.clone(), missing as u32, page.next.take()).await?.items;
-                missing -= more.len();
-                page.items.extend(more);
-            }
-        }
-        let ranked = pages.into_iter().flat_map(|(_, page)| page.items.into_iter().enumerate());
-        let mut ranked: Vec<(usize, GateView)> = ranked.collect();
-        let key = |(rank, GateView { gate, .. }): &(usize, GateView)| {
-            (*rank, std::cmp::Reverse(gate.content.risk), gate.deadline.as_micros(), gate.requested_at, gate.id.clone())
+        let urgency = |GateView { gate, .. }: &GateView| {
+            (std::cmp::Reverse(gate.content.risk), gate.deadline.as_micros(), gate.requested_at, gate.id.clone())
         };
-        ranked.sort_by_cached_key(key);
-        ranked.truncate(limit as usize);
-        Ok(ranked.into_iter().map(|(_, view)| view).collect())
+        interleave::interleave(self.0.store.requesters(limit).await?, limit, of, urgency).await
     }
 
-    /// Whether there is such a run and `principal` started it: whatever belongs to it may then be
-    /// seen.
+    /// Whether `principal` started this run and so may see what belongs to it.
     async fn is_own_run(&self, principal: &Principal, run: Option<&RunId>) -> Result<bool, Error> {
         let Some(run) = run else { return Ok(false) };
         Ok(self.0.store.run(run).await?.is_some_and(|run| run.start.initiator == principal.name))
@@ -372,8 +339,7 @@ impl Engine {
         Ok(found.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 
-    /// The bytes behind each digest that a gate or a question shows; `None` where they are unknown
-    /// or were erased.
+    /// The bytes of each digest that a gate or question shows; `None` if unknown or erased.
     pub async fn contents(&self, digests: Vec<Digest>) -> Result<Vec<Option<Vec<u8>>>, Error> {
         if digests.is_empty() {
             return Ok(Vec::new());

@@ -1,7 +1,7 @@
-//! Locks that outlive a panic: what they guard is whole after every statement.
+//! Locks that ignore poisoning: their data is consistent after every statement.
 //!
-//! In this crate's own tests they are also the moments at which somebody else may run: where
-//! shuttle says who runs, before each is taken and after each is let go.
+//! In this crate's tests they are also scheduling points: under shuttle another task may run before
+//! a lock is taken and after it is released.
 
 use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockResult};
 
@@ -13,21 +13,21 @@ pub(crate) use shuttled::{AtomicI64, ShuttledGuard as LockGuard};
 #[cfg(not(test))]
 pub(crate) use std::sync::atomic::AtomicI64;
 
-/// The guard of a lock: the one of std, but in tests one that also lets another task run.
+/// The guard of a lock: std's, or in tests one that also lets another task run.
 #[cfg(not(test))]
 pub(crate) type LockGuard<G> = G;
 
-/// The lock, also where somebody panicked who had it.
+/// Locks, also after a panic.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> LockGuard<MutexGuard<'_, T>> {
     take(|| mutex.lock(), || mutex.try_lock())
 }
 
-/// To read what is locked, also where somebody panicked who changed it.
+/// Locks for reading, also after a panic.
 pub(crate) fn read<T>(lock: &RwLock<T>) -> LockGuard<RwLockReadGuard<'_, T>> {
     take(|| lock.read(), || lock.try_read())
 }
 
-/// To change what is locked, also where somebody panicked who changed it.
+/// Locks for writing, also after a panic.
 pub(crate) fn write<T>(lock: &RwLock<T>) -> LockGuard<RwLockWriteGuard<'_, T>> {
     take(|| lock.write(), || lock.try_write())
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use folkmoot_core::{Principal, Question, QuestionId, Refusal};
-use folkmoot_store::{Error, Page, QuestionQuery, QuestionView, Store};
+use folkmoot_core::{Name, Principal, Question, QuestionId, Refusal, question::QuestionStatus};
+use folkmoot_store::{Cursor, Error, Page, QuestionQuery, QuestionView, Store};
 
-use crate::Engine;
+use crate::{Engine, interleave::interleave};
 
 impl Engine {
-    /// One question, if `principal` may know of it.
+    /// One question, if `principal` may see it.
     pub async fn question(&self, principal: &Principal, id: &QuestionId) -> Result<QuestionView, Error> {
         let unknown = || Refusal::UnknownQuestion { question: id.clone() };
         let view = self.0.store.question(id).await?.ok_or_else(unknown)?;
@@ -19,7 +19,7 @@ impl Engine {
         Err(unknown().into())
     }
 
-    /// A page of the questions that `principal` may know of.
+    /// A page of the questions that `principal` may see.
     pub async fn questions(
         &self,
         principal: &Principal,
@@ -31,7 +31,20 @@ impl Engine {
         self.0.store.questions(query).await
     }
 
-    /// What a question asks, unless that was erased.
+    /// Pending questions with those who asked them interleaved, as
+    /// [`interleaved_gates`](Self::interleaved_gates) are.
+    pub async fn interleaved_questions(&self, principal: &Principal, limit: u32) -> Result<Vec<QuestionView>, Error> {
+        let of = |asker: Name, limit: u32, after: Option<Cursor>| {
+            let (status, asked_by) = (Some(QuestionStatus::Pending), Some(asker));
+            self.questions(principal, QuestionQuery { status, asked_by, after, limit, ..QuestionQuery::default() })
+        };
+        let urgency = |QuestionView { question, .. }: &QuestionView| {
+            (std::cmp::Reverse(question.priority), question.due.as_micros(), question.asked_at, question.id.clone())
+        };
+        interleave(self.0.store.askers(limit).await?, limit, of, urgency).await
+    }
+
+    /// The text of a question, unless it was erased.
     pub async fn text_of(&self, question: &Question) -> Result<Option<String>, Error> {
         if let Some(text) = self.0.gate_cache.text(question.text) {
             return Ok(Some(text));
@@ -40,7 +53,7 @@ impl Engine {
         Ok(found.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 
-    /// Waits until the question is closed, or until `timeout` has passed; returns it either way.
+    /// Waits until the question is closed or `timeout` has passed, and returns it.
     pub async fn wait_for_answer(
         &self,
         principal: &Principal,

@@ -1,5 +1,5 @@
-//! A receipt of one gate: all that was shown, all that happened, what was decided, and where the
-//! log was then.
+//! A receipt of one gate: everything that was shown, all events, the decision, and a checkpoint of
+//! the log.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,7 @@ use folkmoot_store::{Error, Store};
 use crate::Engine;
 
 impl Engine {
-    /// The receipt of a gate that `principal` may know of, the events that it stands on, and a
-    /// checkpoint of the log.
+    /// The receipt of a gate that `principal` may see, its events, and a checkpoint.
     pub async fn receipt(
         &self,
         principal: &Principal,
@@ -30,7 +29,7 @@ impl Engine {
         let contents: BTreeMap<Digest, Vec<u8>> =
             digests.into_iter().zip(contents).filter_map(|(digest, content)| Some((digest, content?))).collect();
         let mut events = self.erasures_of(&missing).await?;
-        // After all that it is to hold was read.
+        // After everything else was read.
         let checkpoint = self.own_checkpoint().await?;
         let unreadable = |broken| Error::Unreadable(format!("the events of {id} do not make a gate: {broken}"));
         let receipt = Receipt::new(&of_gate, &contents, checkpoint.at).map_err(unreadable)?;
@@ -39,12 +38,11 @@ impl Engine {
         Ok((receipt, events, checkpoint))
     }
 
-    /// The events that erased these.
     async fn erasures_of(&self, digests: &[Digest]) -> Result<Vec<Event>, Error> {
         let mut events = self.0.store.streams(digests.iter().map(|digest| erase::stream(*digest)).collect()).await?;
         let known: Vec<Digest> = events.iter().flat_map(erase::by).map(|(digest, _)| digest).collect();
         if digests.iter().any(|digest| !known.contains(digest)) {
-            // Erased for its age: there is one event for many.
+            // One event retires many contents.
             events.extend(self.0.store.retirements(digests).await?);
         }
         Ok(events)

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::Mutex, time::Duration};
 
-use folkmoot_core::{Action, Actor, Command, Name, Timestamp};
+use folkmoot_core::{Action, Actor, Command, Name, Timestamp, gate, question};
 use folkmoot_store::Error;
 
 use crate::lock::lock;
@@ -77,9 +77,10 @@ impl ReviewAttempt {
 
 fn attempts(command: &Command) -> Option<&Name> {
     match (&command.by, &command.action) {
-        (Actor::Principal(by), Action::Decide(_) | Action::Close(_) | Action::Raise(_) | Action::Lift { .. }) => {
-            Some(&by.name)
-        }
+        (
+            Actor::Principal(by),
+            Action::Gate(gate::Action::Decide(_)) | Action::Question(question::Action::Close(_)) | Action::Halt(_),
+        ) => Some(&by.name),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! What is kept how long: contents of what is over, deliveries that arrived, lines of debates,
+//! What is kept how long: contents of what is over, deliveries that arrived, records that expire,
 //! idempotency keys.
 
 use std::{
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Action, Digest, Outcome, RunId, Timestamp, audit::AuditedRow, run::RunKind};
+use folkmoot_core::{Digest, Outcome, RunId, Timestamp, audit::AuditedRow, erase, run::RunKind};
 use folkmoot_store::{Error, History, RunQuery, Store};
 
 use crate::Engine;
@@ -54,7 +54,7 @@ impl Engine {
             self.keep_needed(&mut old, &over).await?;
             let old: Vec<Digest> = old.into_iter().collect();
             for digests in old.chunks(AT_ONCE) {
-                let action = Action::Retire { digests: digests.to_vec(), decided_before: before };
+                let action = erase::Action::Retire { digests: digests.to_vec(), decided_before: before };
                 if let Outcome::Erased(digests) = self.execute_command(self.system_command(action)).await? {
                     erased += digests.len() as u64;
                 }
@@ -104,7 +104,7 @@ impl Engine {
                     digests.extend(row.all_contents(&history.events));
                 }
             }
-            let kept = self.0.store.kept(digests.into_iter().collect()).await?;
+            let kept = self.0.store.content_statuses(digests.into_iter().collect()).await?;
             let retiring = kept.iter().filter(|kept| kept.present && kept.is_unused_since(over.before));
             old.extend(retiring.map(|kept| kept.digest));
         }
@@ -173,8 +173,8 @@ async fn forget(engine: &Engine, round: u32) -> Result<(), Error> {
     if let Some(span) = retention.deliveries {
         while store.forget_deliveries(ago(engine.now(), span), FORGOTTEN_AT_ONCE).await? >= FORGOTTEN_AT_ONCE.into() {}
     }
-    // Each line says itself how long it is kept.
-    while store.forget_debate_log(engine.now(), FORGOTTEN_AT_ONCE).await? >= FORGOTTEN_AT_ONCE.into() {}
+    // Each record says itself how long it is kept.
+    while store.forget_records(engine.now(), FORGOTTEN_AT_ONCE).await? >= FORGOTTEN_AT_ONCE.into() {}
     if retention.contents.is_some() && round.is_multiple_of(CONTENTS_EVERY) {
         let erased = engine.retire().await?;
         tracing::info!("{erased} contents were older than they are kept, and were erased");

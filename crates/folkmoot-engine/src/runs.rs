@@ -1,4 +1,4 @@
-//! Reading runs: where each is, what it waits for, and what it has done.
+//! Reading runs: their state, what they wait for, and their steps.
 
 use std::time::Duration;
 
@@ -12,41 +12,37 @@ use folkmoot_store::{Error, GateQuery, JournalLine, JournalQuery, Page, Question
 
 use crate::Engine;
 
-/// How many of the gates and questions that a run waits for are told.
+/// How many gates and questions of a waiting run are listed.
 const WAITS: u32 = 100;
 
-/// What a run waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaitDetails {
-    /// Gates that are pending.
     pub gates: Vec<Gate>,
-    /// Questions that are open.
     pub questions: Vec<Question>,
-    /// Runs that it started and that are not over.
+    /// Unfinished child runs.
     pub runs: Vec<Run>,
-    /// When its first sleep is over.
+    /// When its first sleep ends.
     pub until: Option<Timestamp>,
-    /// Agents of it that wait for clearance.
+    /// Its agents that wait for clearance.
     pub held: Vec<Name>,
 }
 
-/// How a wait came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunWaitOutcome {
     pub at: Timestamp,
-    /// What was decided, or became of the question or run, in its own word.
+    /// The decision, or the end of the question or run, as one word.
     pub outcome: Option<&'static str>,
 }
 
 impl Engine {
-    /// One run, if `principal` may know of it.
+    /// One run, if `principal` may see it.
     pub async fn run(&self, principal: &Principal, id: &RunId) -> Result<Run, Error> {
         let found = self.0.store.run(id).await?;
         let unknown = || Refusal::UnknownRun { run: id.clone() };
         Ok(found.filter(|run| run.may_be_seen_by(principal)).ok_or_else(unknown)?)
     }
 
-    /// A page of the runs that `principal` may know of.
+    /// A page of the runs that `principal` may see.
     pub async fn runs(&self, principal: &Principal, mut query: RunQuery) -> Result<Page<Run>, Error> {
         if !principal.role.sees_everything() {
             query.initiator = Some(principal.name.clone());
@@ -54,7 +50,6 @@ impl Engine {
         self.0.store.runs(query).await
     }
 
-    /// What a run waits for just now.
     pub async fn waiting_at(&self, run: &Run) -> Result<WaitDetails, Error> {
         if run.ending().is_some() {
             return Ok(WaitDetails::default());
@@ -83,14 +78,13 @@ impl Engine {
         })
     }
 
-    /// Part of the journal of a run that `principal` may know of.
+    /// Part of the journal of a run that `principal` may see.
     pub async fn journal(&self, principal: &Principal, query: JournalQuery) -> Result<Vec<JournalLine>, Error> {
         self.run(principal, &query.run).await?;
         self.0.store.journal(query).await
     }
 
-    /// How a wait came to its end, if it has. The journal says only for what it waits: the answer
-    /// is in that itself.
+    /// How a wait ended, if it has. The journal only names what it waits for.
     pub async fn awaited(&self, waits: &Waits) -> Result<Option<RunWaitOutcome>, Error> {
         let store = &self.0.store;
         Ok(match waits {
@@ -110,7 +104,7 @@ impl Engine {
         })
     }
 
-    /// The next events after `after` of a run that `principal` may know of, its gates and its
+    /// The next events after `after` of a run that `principal` may see, its gates and its
     /// questions.
     pub async fn events_of_run(
         &self,
@@ -123,7 +117,7 @@ impl Engine {
         self.0.store.events_of_run(id, after, limit).await
     }
 
-    /// Waits until the run is over, or until `timeout` has passed; returns it either way.
+    /// Waits until the run is over or `timeout` has passed, and returns it.
     pub async fn wait_for_end(&self, principal: &Principal, id: &RunId, timeout: Duration) -> Result<Run, Error> {
         let mut over = self.0.host.sleep(timeout);
         let mut listening = self.0.waiters.listen(&run::stream(id));
@@ -142,17 +136,17 @@ impl Engine {
         }
     }
 
-    /// What a run gave, as JSON, once it is completed.
+    /// A completed run's output, as JSON.
     pub async fn output(&self, run: &Run) -> Result<Option<String>, Error> {
         self.recorded(run.ending().and_then(|ending| ending.output)).await
     }
 
-    /// What a run was given, as JSON.
+    /// A run's input, as JSON.
     pub async fn input(&self, run: &Run) -> Result<Option<String>, Error> {
         self.recorded(run.start.input).await
     }
 
-    /// What a step gave, as JSON, once it is done.
+    /// A completed step's result, as JSON.
     pub async fn result(&self, entry: &Entry) -> Result<Option<String>, Error> {
         self.recorded(entry.result()).await
     }

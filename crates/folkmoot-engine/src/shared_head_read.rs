@@ -1,4 +1,4 @@
-//! Where the log ends, read once for the many who want to know at the same time.
+//! Reads the end of the log once for many concurrent callers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ pub(crate) struct SharedHeadRead {
     answered: Mutex<HeadReadResult>,
 }
 
-/// What everyone up to this number is told; nothing where the database did not answer.
+/// The result for all callers up to this number; `None` if the database did not answer.
 #[derive(Debug, Default)]
 struct HeadReadResult {
     up_to: u64,
@@ -21,12 +21,12 @@ struct HeadReadResult {
 }
 
 impl Engine {
-    /// The end of the log as it was read after this was called, or `None` where it cannot be read.
+    /// The end of the log, read after this call began; `None` if it cannot be read.
     pub(crate) async fn read_head_shared(&self) -> Option<u64> {
         let number = self.0.shared_head_read.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let mut answered = self.0.shared_head_read.answered.lock().await;
         if answered.up_to < number {
-            // Whoever has asked by now is answered by this one read.
+            // All callers so far are answered by this one read.
             let up_to = self.0.shared_head_read.asked.load(Ordering::SeqCst);
             let position = self.0.store.head().await.ok().map(|head| head.position);
             *answered = HeadReadResult { up_to, position };

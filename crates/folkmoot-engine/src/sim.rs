@@ -42,16 +42,13 @@ use std::{
 };
 
 use folkmoot_core::{
-    Digest, Gate, Principal, Question, Role, RunId,
-    gate::{Choice, Verdict},
+    Digest, Gate, Principal, Question, RecordQuery, RecordView, Role, RunId,
+    gate::{Choice, Review},
     journal::{EntryKind, EntryState, Waits},
-    question::{Close, Closing},
-    run::{RunOutcome, RunState, Starting},
+    question::{Close, Reply},
+    run::{NewRun, RunOutcome, RunState},
 };
-use folkmoot_store::{
-    AnyStore, Error, GateQuery, JournalLine, JournalQuery, LessonQuery, LineQuery, QuestionQuery, Sqlite, Store,
-    TurnQuery, VersionQuery,
-};
+use folkmoot_store::{AnyStore, Error, GateQuery, JournalLine, JournalQuery, QuestionQuery, Sqlite, Store};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -221,7 +218,7 @@ pub struct SimulationReport {
     pub in_flight: Vec<String>,
     /// What each step of the run, and of those that it started, is.
     pub kinds: BTreeMap<String, EntryKind>,
-    /// What each debate among them has kept, a line for each row.
+    /// What each of them has kept, a line for each record.
     pub kept: Vec<String>,
     /// What the log says of the run, its gates and its questions, in order, beside its steps: each
     /// event's type and payload.
@@ -345,7 +342,7 @@ fn life(world: &Arc<World>, scenario: &Scenario, store: Sqlite) -> Life {
 async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<FinishedLife, Error> {
     let starter = person("simulator", Role::Agent);
     let id: RunId = "run-of-the-simulation".parse().expect("plain words are an id");
-    let starting = Starting {
+    let new_run = NewRun {
         id: id.clone(),
         workflow: Some(scenario.workflow.parse().expect("a scenario names a workflow")),
         title: "simulation".to_owned(),
@@ -353,7 +350,7 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<FinishedLi
         input: Some(scenario.input.to_string()),
         limits: folkmoot_core::run::RunLimits::default(),
     };
-    match engine.start_run(starter.clone().into(), starting).await {
+    match engine.start_run(starter.clone().into(), new_run).await {
         Ok(_) | Err(Error::OutcomeUnknown | Error::Refused(folkmoot_core::Refusal::RunExists { .. })) => {}
         Err(error) => return Err(error),
     }
@@ -409,26 +406,21 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<FinishedLi
     Ok(FinishedLife { outcome, kinds, kept, told, head })
 }
 
-/// What a debate has kept, each row without when and where it was written; and that it is what the
-/// log says.
+/// The records of a run, each without when and where it was written, and how long it took; and that
+/// they are what the log says.
 async fn kept_by(engine: &Engine, run: &RunId) -> Result<Vec<String>, Error> {
-    let (store, debate) = (&engine.0.store, run.clone());
-    let Some(view) = store.debate(run).await? else { return Ok(Vec::new()) };
-    let said = view.session.map(|row| (view.topic, row.total_rounds, row.final_consensus_score, view.outcome));
-    let mut kept = vec![format!("session {said:?}")];
-    let turns = TurnQuery { debate, phase: None, agent: None, round: None, after: None, limit: u32::MAX };
-    kept.extend(store.turns(turns).await?.into_iter().map(|view| format!("turn {} {:?}", view.turn.id, view.content)));
-    let versions = VersionQuery { debate: run.clone(), after: None, limit: u32::MAX };
-    let versions = store.versions(versions).await?;
-    kept.extend(versions.into_iter().map(|view| format!("version {} {:?}", view.version.version_number, view.code)));
-    let lines = LineQuery { debate: run.clone(), level: None, after: None, limit: u32::MAX };
-    kept.extend(store.debate_log(lines).await?.into_iter().map(|line| format!("line {} {}", line.level, line.message)));
-    let lessons = store.lessons(LessonQuery { limit: u32::MAX, ..LessonQuery::default() }).await?;
-    let lessons = lessons.into_iter().filter(|view| view.lesson.run_id == *run);
-    kept.extend(lessons.map(|view| format!("lesson {} {}", view.lesson.id, view.text)));
+    let store = &engine.0.store;
+    let query = RecordQuery { runs: vec![run.clone()], limit: u32::MAX, ..RecordQuery::default() };
+    let shown = |RecordView { mut record, texts }: RecordView| {
+        record.fields.retain(|name, _| !name.ends_with("_ms"));
+        format!("{} {} {texts:?}", record.collection, serde_json::Value::Object(record.fields))
+    };
+    let mut kept: Vec<String> = store.records(query).await?.into_iter().map(shown).collect();
+    if !kept.is_empty() {
+        assert_eq!(crate::verify(store).await?.problems, [], "what {run} has kept is not what the log says");
+    }
     // Branches write in whichever order they get to it.
     kept.sort();
-    assert_eq!(crate::verify(store).await?.problems, [], "what {run} has kept is not what the log says");
     Ok(kept)
 }
 
@@ -443,17 +435,17 @@ async fn people(engine: Engine, scenario: Scenario) {
                 None => Some(scenario.effects.tell(&view.gate)),
             };
             let Some(SimulatedDecision { choice, feedback, edited }) = said else { continue };
-            let verdict = Verdict { feedback, edited, ..Verdict::on(&view.gate, choice, "simulated") };
+            let review = Review { feedback, edited, ..Review::on(&view.gate, choice, "simulated") };
             // Somebody, or the clock, may have been faster.
-            let _ = engine.decide(alice.clone().into(), verdict).await;
+            let _ = engine.decide(alice.clone().into(), review).await;
         }
         let status = Some(folkmoot_core::question::QuestionStatus::Pending);
         let query = QuestionQuery { status, limit: 1000, ..QuestionQuery::default() };
         for view in engine.questions(&alice, query).await.map(|page| page.items).unwrap_or_default() {
             let Some(answer) = (scenario.answer)(&view.question) else { continue };
-            let closing =
-                Closing { question: view.question.id, close: Close::Answer(answer), reason: "simulated".to_owned() };
-            let _ = engine.close_question(alice.clone().into(), closing).await;
+            let reply =
+                Reply { question: view.question.id, close: Close::Answer(answer), reason: "simulated".to_owned() };
+            let _ = engine.close_question(alice.clone().into(), reply).await;
         }
         engine.0.host.sleep(PEOPLE_LOOK).await;
     }

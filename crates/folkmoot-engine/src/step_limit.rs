@@ -1,7 +1,7 @@
-//! Limits how many steps a node executes at the same time, and shares them fairly between runs.
+//! Limits the concurrent steps of a node, and shares them fairly between runs.
 //!
-//! Waiting steps are served run by run, one step each, so a run with a thousand branches never
-//! keeps another run waiting.
+//! Waiting steps are served run by run, one step each, so a run with a thousand branches does not
+//! delay others.
 
 #[cfg(test)]
 mod tests;
@@ -22,12 +22,12 @@ pub(crate) struct FairStepLimit(Arc<Mutex<StepLimitState>>);
 #[derive(Debug)]
 struct StepLimitState {
     free: usize,
-    /// The runs that have steps waiting, the next first.
+    /// Runs with waiting steps, in order.
     order: VecDeque<RunId>,
     waiting: HashMap<RunId, VecDeque<oneshot::Sender<StepPermit>>>,
 }
 
-/// The right to execute one step; given on when it is dropped.
+/// The permit for one step; dropping it passes it on.
 #[derive(Debug)]
 pub(crate) struct StepPermit(Option<Arc<Mutex<StepLimitState>>>);
 
@@ -36,8 +36,7 @@ impl FairStepLimit {
         Self(Arc::new(Mutex::new(StepLimitState { free: at_once, order: VecDeque::new(), waiting: HashMap::new() })))
     }
 
-    /// Waits for a permit. It is safe to cancel this: a permit that nobody takes goes to the next
-    /// step.
+    /// Waits for a permit. Cancel-safe: an untaken permit goes to the next step.
     pub(crate) async fn take(&self, run: &RunId) -> StepPermit {
         let waiting = {
             let mut state = lock(&self.0);
@@ -59,8 +58,8 @@ impl FairStepLimit {
 impl Drop for StepPermit {
     fn drop(&mut self) {
         let Some(limit) = self.0.take() else { return };
-        // A loop and not a recursive drop: a cancelled run can leave a hundred thousand receivers
-        // behind that nobody reads any more.
+        // A loop, not a recursive drop: a cancelled run can leave a hundred thousand dropped
+        // receivers behind.
         let mut permit = StepPermit(Some(limit.clone()));
         loop {
             let Some(give) = lock(&limit).next_or_free() else { break };
@@ -74,8 +73,8 @@ impl Drop for StepPermit {
 }
 
 impl StepLimitState {
-    /// Returns the next waiting step, or counts the permit as free where none waits. Both happen
-    /// under one lock: a step that came in between would wait for a permit that is free.
+    /// Returns the next waiting step, or counts the permit as free. Under one lock: a step that
+    /// came in between would wait although a permit is free.
     fn next_or_free(&mut self) -> Option<oneshot::Sender<StepPermit>> {
         let Some(run) = self.order.pop_front() else {
             self.free += 1;

@@ -1,8 +1,8 @@
 //! Waiting for gates: any number of waiters, no polling, no lost wake-up.
 //!
 //! A waiter registers, then reads the gate, then applies the events that arrive. What was committed
-//! before it read is in the row, what came after is delivered; what is both is recognised by its
-//! number in the stream.
+//! before the read is in the row, and what came later is delivered. An event that is in both is
+//! recognised by its number in the stream.
 
 #[cfg(test)]
 mod tests;
@@ -23,14 +23,16 @@ use tokio::sync::mpsc;
 
 use crate::{Engine, gate_cache::GateCache, lock::lock};
 
-/// How many gates are read at once when a waiter waits for many.
+/// How many gates are read concurrently for a waiter on many.
 const READS: usize = 8;
+
+/// A longer summary is not kept while somebody waits.
+const SUMMARY_BYTES_MAX: usize = 16 << 10;
 
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     by_stream: Mutex<HashMap<String, Vec<WaiterRegistration>>>,
     next: AtomicU64,
-    /// Those who wait for gates.
     waiting: AtomicUsize,
 }
 
@@ -40,34 +42,33 @@ struct WaiterRegistration {
     events: mpsc::UnboundedSender<News>,
 }
 
-/// What is handed to somebody who waits.
+/// A message to a waiter.
 #[derive(Debug)]
 enum News {
-    /// This happened to what is waited for.
     Event(Arc<Event>),
-    /// The database has lost the end of its log: what was read or handed out until now may be gone.
+    /// The database lost the end of its log: what was read or delivered may be gone.
     ReadAgain,
 }
 
 impl Waiters {
-    /// Makes everyone who waits read again what they wait for.
+    /// Makes all waiters read again.
     pub(crate) fn start_over(&self) {
         for registration in lock(&self.by_stream).values().flatten() {
-            // Whoever has stopped listening is about to deregister.
+            // A dropped listener is about to deregister.
             let _ = registration.events.send(News::ReadAgain);
         }
     }
 
-    /// Hands an event to those who wait for what it happened to.
+    /// Delivers an event to the waiters of its stream.
     pub(crate) fn deliver(&self, event: &Arc<Event>) {
         let by_stream = lock(&self.by_stream);
         for registration in by_stream.get(event.fact.stream.as_ref()).into_iter().flatten() {
-            // Whoever has stopped listening is about to deregister.
+            // A dropped listener is about to deregister.
             let _ = registration.events.send(News::Event(event.clone()));
         }
     }
 
-    /// The events of one stream from now on, until what this returns is dropped.
+    /// The events of one stream from now on, until the listener is dropped.
     pub(crate) fn listen(&self, stream: &str) -> StreamListener<'_> {
         let (sender, events) = mpsc::unbounded_channel();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -101,8 +102,7 @@ pub(crate) struct StreamListener<'a> {
 }
 
 impl StreamListener<'_> {
-    /// The next event; `None` where what is waited for must be read again. Cancelling this loses
-    /// nothing.
+    /// The next event; `None` if the row must be read again. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<Arc<Event>> {
         match self.events.recv().await.expect("this listener's registration holds a sender") {
             News::Event(event) => Some(event),
@@ -117,20 +117,20 @@ impl Drop for StreamListener<'_> {
     }
 }
 
-/// Somebody who waits for gates. Dropping it ends the waiting, and no trace remains.
+/// A wait for gates. Dropping it ends the wait.
 #[derive(Debug)]
 pub struct Waiter(GateWaiter<Reads>);
 
-/// Where a waiter registers, and reads what it waits for.
+/// Where a waiter registers and reads.
 trait WaitSource {
     fn waiters(&self) -> &Waiters;
 
     fn gate_cache(&self) -> &GateCache;
 
-    /// Whether this gate, which is in memory, may be known.
+    /// Whether the caller may see this gate, which is in memory.
     fn may_see(&self, gate: &Gate) -> bool;
 
-    /// The gate as its row has it.
+    /// The gate's row.
     async fn gate(&self, id: &GateId) -> Result<GateView, Error>;
 }
 
@@ -160,7 +160,8 @@ impl WaitSource for Reads {
 }
 
 impl Engine {
-    /// Waits until the gate is decided, or until `timeout` has passed; returns it either way.
+    /// Waits until the gate is decided or `timeout` has passed, and returns it, without its summary
+    /// if that is long.
     pub async fn wait(&self, principal: &Principal, id: &GateId, timeout: Duration) -> Result<GateView, Error> {
         let mut waiter = self.waiter(principal, [id.clone()]).await?;
         let decided = tokio::select! {
@@ -174,12 +175,11 @@ impl Engine {
         }
     }
 
-    /// How many wait for gates on this node.
     pub fn waiting_for_gates(&self) -> usize {
         self.0.waiters.waiting.load(Ordering::Relaxed)
     }
 
-    /// Begins to wait for these gates, all of which must be there.
+    /// Starts waiting for these gates, which must all exist.
     pub async fn waiter(&self, principal: &Principal, ids: impl IntoIterator<Item = GateId>) -> Result<Waiter, Error> {
         let reads = Reads { engine: self.clone(), principal: principal.clone() };
         Ok(Waiter(GateWaiter::begin(reads, ids).await?))
@@ -187,13 +187,12 @@ impl Engine {
 }
 
 impl Waiter {
-    /// The next of the gates that is decided; `None` when none is left. Cancelling this loses
-    /// nothing.
+    /// The next decided gate, without its summary if that is long; `None` when none is left.
+    /// Cancel-safe.
     pub async fn next(&mut self) -> Result<Option<GateView>, Error> {
         self.0.next().await
     }
 
-    /// Those that are still pending.
     pub fn pending(&self) -> impl Iterator<Item = &GateId> {
         self.0.pending.keys()
     }
@@ -228,7 +227,8 @@ impl<S: WaitSource> GateWaiter<S> {
                 None => source.gate(&id).await,
             }
         });
-        let views: Vec<GateView> = stream::iter(reads).buffer_unordered(READS).try_collect().await?;
+        let views = stream::iter(reads).buffer_unordered(READS).map_ok(without_long_summary);
+        let views: Vec<GateView> = views.try_collect().await?;
         views.into_iter().for_each(|view| waiting.sort(view));
         Ok(waiting)
     }
@@ -257,9 +257,8 @@ impl<S: WaitSource> GateWaiter<S> {
         let moved = moved_on(&known.gate, event).filter(|moved| moved.content.summary == known.gate.content.summary);
         let view = match moved {
             Some(gate) => GateView { gate, summary: known.summary.clone() },
-            // Something that the row alone tells: another summary, or an event that we were not
-            // handed.
-            None => self.source.gate(&id).await?,
+            // The event does not contain everything: read the row.
+            None => without_long_summary(self.source.gate(&id).await?),
         };
         self.pending.remove(&id);
         self.sort(view);
@@ -269,7 +268,7 @@ impl<S: WaitSource> GateWaiter<S> {
     async fn read_again(&mut self) -> Result<(), Error> {
         let ids: Vec<GateId> = self.pending.keys().cloned().collect();
         for id in ids {
-            let view = self.source.gate(&id).await?;
+            let view = without_long_summary(self.source.gate(&id).await?);
             self.pending.remove(&id);
             self.sort(view);
         }
@@ -294,6 +293,11 @@ impl<S: WaitSource> Drop for GateWaiter<S> {
         self.source.waiters().waiting.fetch_sub(1, Ordering::Relaxed);
         self.ids.iter().for_each(|id| self.source.waiters().deregister(self.number, id.as_str()));
     }
+}
+
+/// Many may be waited for at once, so they must be small.
+fn without_long_summary(GateView { gate, summary }: GateView) -> GateView {
+    GateView { gate, summary: summary.filter(|summary| summary.len() <= SUMMARY_BYTES_MAX) }
 }
 
 fn moved_on(gate: &Gate, event: &Event) -> Option<Gate> {

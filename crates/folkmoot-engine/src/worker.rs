@@ -1,8 +1,7 @@
-//! The worker of a node: it takes runs that are ready, a bounded number at a time, and lets go of
-//! them when they wait.
+//! A node's worker: claims runs that are ready, up to a limit, and releases them when they wait.
 //!
-//! A node lives as long as its sign of life is fresh. From then on others may take its runs, each
-//! under a higher epoch, and what the old node still writes for them is refused.
+//! A node is alive while its heartbeat is fresh. Afterwards others may claim its runs, each under a
+//! higher epoch, and the old node's writes for them are refused.
 
 mod drive;
 mod replay;
@@ -18,8 +17,8 @@ use std::{
 };
 
 use folkmoot_core::{
-    Action, Event, Name, Outcome, Run, RunId, WorkflowName,
-    run::{Claiming, RunEvent},
+    Event, Name, Outcome, Run, RunId, WorkflowName, node,
+    run::{self, RunEvent},
 };
 use folkmoot_store::{Error, Store};
 use futures_util::future::join_all;
@@ -192,7 +191,7 @@ impl Engine {
         let worker = self.worker();
         // Taken before it is sent: the lease that the store gives ends no sooner.
         let sent = self.now();
-        let action = Action::Heartbeat { node: worker.node.clone(), span: worker.lease, alone };
+        let action = node::Action::Heartbeat { node: worker.node.clone(), span: worker.lease, alone };
         self.execute_command(self.system_command(action)).await?;
         if !self.has_lease() {
             // In this order: whoever finds the new lease also finds that the old one was over.
@@ -215,7 +214,7 @@ impl Engine {
             return;
         }
         lock(&self.worker().active).values().for_each(|active| active.gone.cancel());
-        let action = Action::Leave { node: self.node().clone() };
+        let action = node::Action::Leave { node: self.node().clone() };
         if let Err(error) = self.execute_command(self.system_command(action)).await {
             tracing::warn!("this node's runs stay its own until its lease is over: {error}");
         }
@@ -287,7 +286,7 @@ impl Engine {
     /// Ends a run because the one that started it is over.
     async fn end_child(&self, run: &RunId) -> Result<(), Error> {
         let reason = "the run that started it is over".to_owned();
-        match self.execute_command(self.system_command(Action::CancelRun { run: run.clone(), reason })).await {
+        match self.execute_command(self.system_command(run::Action::Cancel { run: run.clone(), reason })).await {
             Ok(_) | Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
@@ -428,8 +427,8 @@ async fn take_ready(engine: &Engine, orphans: bool) -> Result<bool, Error> {
 async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
     let worker = engine.worker();
     let Ok(slot) = worker.slots.clone().try_acquire_owned() else { return Ok(false) };
-    let claiming = Claiming { run: id.clone(), node: worker.node.clone() };
-    let claimed = match engine.execute_command(engine.system_command(Action::Claim(claiming))).await {
+    let action = run::Action::Claim { run: id.clone(), node: worker.node.clone() };
+    let claimed = match engine.execute_command(engine.system_command(action)).await {
         Ok(Outcome::Claimed(run, wakes)) => {
             let attended = engine.attend(&run, slot);
             let engine = engine.clone();

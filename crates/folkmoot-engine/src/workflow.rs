@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, pin::Pin, sync::Arc, time::Duration};
 
-use folkmoot_core::{WorkflowName, journal::StepError};
+use folkmoot_core::{WorkflowName, journal::StepError, record::View};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::Ctx;
@@ -88,11 +88,14 @@ type WorkflowFn = dyn Fn(Ctx, Option<String>) -> WorkflowFuture + Send + Sync;
 
 /// The workflows that a node can execute.
 #[derive(Clone, Default)]
-pub struct Workflows(BTreeMap<WorkflowName, Arc<WorkflowFn>>);
+pub struct Workflows {
+    functions: BTreeMap<WorkflowName, Arc<WorkflowFn>>,
+    views: Vec<&'static [View]>,
+}
 
 impl fmt::Debug for Workflows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.functions.keys()).finish()
     }
 }
 
@@ -126,27 +129,38 @@ impl Workflows {
                 serde_json::to_string(&output).map_err(|error| Failure::new("invalid_output", error.to_string()))
             })
         };
-        let taken = self.0.insert(name.clone(), Arc::new(code)).is_some();
+        let taken = self.functions.insert(name.clone(), Arc::new(code)).is_some();
         assert!(!taken, "there are two workflows {name}");
         self
     }
 
+    /// And views over the records that they keep, which are made when the engine starts.
+    #[must_use]
+    pub fn with_views(mut self, views: &'static [View]) -> Self {
+        self.views.push(views);
+        self
+    }
+
+    pub(crate) fn views(&self) -> &[&'static [View]] {
+        &self.views
+    }
+
     /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &WorkflowName> {
-        self.0.keys()
+        self.functions.keys()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.functions.is_empty()
     }
 
     /// Whether this one is there.
     pub fn has(&self, name: &WorkflowName) -> bool {
-        self.0.contains_key(name)
+        self.functions.contains_key(name)
     }
 
     pub(crate) fn execute(&self, name: &WorkflowName, ctx: Ctx, input: Option<String>) -> Option<WorkflowFuture> {
-        Some(self.0.get(name)?(ctx, input))
+        Some(self.functions.get(name)?(ctx, input))
     }
 }

@@ -1,4 +1,4 @@
-//! What a model answered, and what that took.
+//! A model's answer, and what it cost.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,70 +8,64 @@ use crate::{ModelFailure, ModelRequest};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelAnswer {
-    /// What it said.
     pub text: String,
-    /// Why it ended.
     pub finish: Finish,
-    /// What it counted.
     pub usage: TokenUsage,
-    /// Who answered: the provider's name in the configuration.
+    /// The provider that answered, by its name in the configuration.
     pub provider: String,
     /// The model that was asked.
     pub model: String,
-    /// The model that says it answered, where the vendor tells.
+    /// The model's own version, if the vendor reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// From the first byte sent to the last received, of the attempt that succeeded.
+    /// Of the successful attempt, from the first byte sent to the last received.
     pub latency_ms: u64,
-    /// What it cost, in millionths of a US dollar; unknown where the model has no price.
+    /// In millionths of a US dollar; unknown if the model has no price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd_micros: Option<u64>,
-    /// The body that was sent, to the byte.
+    /// The exact request body.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sent: String,
-    /// The attempts before this one that failed, also those at other providers.
+    /// Failed attempts before this one, also at other providers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedAttempt>,
 }
 
-/// A model that was asked and failed.
+/// A call that failed before another one succeeded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailedAttempt {
-    /// Which model was asked.
     pub model: String,
-    /// What came of it.
     pub failure: ModelFailure,
 }
 
-/// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
-    /// The model had said it all.
+    /// The model finished.
     Stop,
-    /// It reached the longest answer that was asked for: the text is cut off.
+    /// It reached the maximum length: the text is cut off.
     Length,
 }
 
-/// Tokens, as the vendor counted them.
+/// Tokens as the vendor counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenUsage {
-    /// What was read, all of it.
+    /// All tokens that were read.
     pub input_tokens: u64,
-    /// How much of that came from the vendor's cache.
+    /// How many of those came from the vendor's cache.
     #[serde(default)]
     pub cached_tokens: u64,
-    /// What was written, reasoning included.
+    /// Tokens that were written, including reasoning.
     pub output_tokens: u64,
-    /// The vendor did not say, and this is our estimate.
+    /// The vendor did not report usage; this is our estimate.
     #[serde(default)]
     pub estimated: bool,
 }
 
 impl TokenUsage {
-    /// What a call probably took, from the bytes: four of them to a token, as in most English.
+    /// Estimates a call's tokens from its bytes: four per token, as in most English texts.
     pub fn estimate(request: &ModelRequest, answer_bytes: usize) -> Self {
         Self {
             input_tokens: tokens(request.bytes(), 4),
@@ -81,14 +75,14 @@ impl TokenUsage {
         }
     }
 
-    /// What a call can take, for all that is known before it: text of short words or of other
-    /// scripts takes more tokens.
+    /// The most that a call can use, judged before it is made. Short words and other scripts need
+    /// more tokens.
     pub fn at_most(request: &ModelRequest) -> Self {
         let input_tokens = tokens(request.bytes(), 2);
         Self { input_tokens, cached_tokens: 0, output_tokens: request.max_tokens.into(), estimated: true }
     }
 
-    /// Everything that counts against a budget.
+    /// All tokens that count against a budget.
     pub fn total(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }

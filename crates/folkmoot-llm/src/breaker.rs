@@ -1,4 +1,4 @@
-//! A circuit breaker: whoever keeps failing is left alone for a while.
+//! A circuit breaker: a provider that keeps failing is not called for a while.
 //!
 //! ```text
 //! closed ── so many failures in a row ──▶ open ── after a while ──▶ one call may try
@@ -7,17 +7,14 @@
 //!                                           └──────── it failed ────────┘
 //! ```
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 #[cfg(test)]
 mod tests;
 
-/// One provider's breaker.
 #[derive(Debug)]
 pub(crate) struct Breaker {
     failures_max: u32,
@@ -29,19 +26,19 @@ pub(crate) struct Breaker {
 struct BreakerState {
     failures: u32,
     open_until: Option<Instant>,
-    /// Somebody tries whether it works again.
+    /// A call is testing whether the provider works again.
     trying: bool,
 }
 
 impl Breaker {
-    /// Opens after so many failures in a row, and stays open for `rest`.
+    /// Opens after `failures_max` failures in a row, and stays open for `rest`.
     pub(crate) fn new(failures_max: u32, rest: Duration) -> Self {
         Self { failures_max, rest, state: Mutex::default() }
     }
 
-    /// A pass for one call, or how long until one may try.
+    /// A permit for one call, or the time until one may try.
     pub(crate) fn pass(&self) -> Result<BreakerPermit<'_>, Duration> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let Some(until) = state.open_until else {
             return Ok(BreakerPermit { breaker: self, trying: false, told: false });
         };
@@ -50,19 +47,15 @@ impl Breaker {
             return Err(left);
         }
         if state.trying {
-            // Whoever tries will know soon; a second is a guess that nobody depends on.
+            // The result of the test call will be known soon; a second is a guess.
             return Err(Duration::from_secs(1));
         }
         state.trying = true;
         Ok(BreakerPermit { breaker: self, trying: true, told: false })
     }
-
-    fn state(&self) -> MutexGuard<'_, BreakerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// A call that the breaker let through. Dropped without a result, it changes nothing.
+/// A call that the breaker allowed. Dropped without a result, it changes nothing.
 #[derive(Debug)]
 pub(crate) struct BreakerPermit<'a> {
     breaker: &'a Breaker,
@@ -71,15 +64,14 @@ pub(crate) struct BreakerPermit<'a> {
 }
 
 impl BreakerPermit<'_> {
-    /// The provider answered, if only to say no.
+    /// The provider answered, even if it refused.
     pub(crate) fn answered(mut self) {
-        *self.breaker.state() = BreakerState::default();
+        *self.breaker.state.lock() = BreakerState::default();
         self.told = true;
     }
 
-    /// The provider failed.
     pub(crate) fn failed(mut self) {
-        let mut state = self.breaker.state();
+        let mut state = self.breaker.state.lock();
         state.failures = state.failures.saturating_add(1);
         state.trying &= !self.trying;
         if self.trying || state.failures >= self.breaker.failures_max {
@@ -93,7 +85,7 @@ impl BreakerPermit<'_> {
 impl Drop for BreakerPermit<'_> {
     fn drop(&mut self) {
         if self.trying && !self.told {
-            self.breaker.state().trying = false;
+            self.breaker.state.lock().trying = false;
         }
     }
 }

@@ -1,11 +1,9 @@
 //! Budgets: tokens and money that are reserved before a call and settled after it.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::{FailureKind, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, TokenUsage, price::Price};
@@ -13,34 +11,30 @@ use crate::{FailureKind, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, T
 #[cfg(test)]
 mod tests;
 
-/// How much may be spent. What is not said is not limited.
+/// The maximum that may be spent. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budget {
-    /// Tokens, read and written.
     pub tokens: Option<u64>,
-    /// Millionths of a US dollar.
     pub usd_micros: Option<u64>,
 }
 
-/// What was spent, or is reserved.
+/// What was spent or reserved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Tokens, read and written.
     pub tokens: u64,
-    /// Millionths of a US dollar.
     pub usd_micros: u64,
 }
 
 impl Spent {
-    /// What an answer took. Where the vendor does not say what it cost, that is reckoned.
+    /// The cost of an answer, computed from the price if the vendor does not report it.
     pub fn of(answer: &ModelAnswer, price: Option<Price>) -> Self {
         let usd_micros = answer.cost_usd_micros.or(price.map(|price| price.cost(&answer.usage)));
         Self { tokens: answer.usage.total(), usd_micros: usd_micros.unwrap_or_default() }
     }
 
-    /// What a call took that was given up before anything was heard: what was sent has been read,
-    /// for all anybody knows.
+    /// The cost of a call that was cancelled before any output: the vendor has probably read the
+    /// prompt.
     pub fn given_up(request: &ModelRequest, price: Option<Price>) -> Self {
         Self::by(&TokenUsage::estimate(request, 0), price)
     }
@@ -49,7 +43,6 @@ impl Spent {
         Self { tokens: usage.total(), usd_micros: price.map_or(0, |price| price.cost(usage)) }
     }
 
-    /// Whether it is nothing at all.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
@@ -69,10 +62,11 @@ impl Spent {
     }
 }
 
-/// A budget in use, shared by all who spend from it.
+/// A budget in use, shared by all calls that spend from it.
 #[derive(Debug)]
-pub struct Purse {
+pub struct SharedBudget {
     budget: Budget,
+    /// Its sums are whole after every statement, so what a panic left is right.
     account: Mutex<Account>,
 }
 
@@ -80,48 +74,47 @@ pub struct Purse {
 struct Account {
     spent: Spent,
     reserved: Spent,
-    /// How often the budget was given.
+    /// How often the budget was granted.
     times: u64,
 }
 
-impl Purse {
-    /// A full purse.
+impl SharedBudget {
+    /// Grants the budget for the first time.
     pub fn new(budget: Budget) -> Arc<Self> {
         let account = Account { spent: Spent::default(), reserved: Spent::default(), times: 1 };
         Arc::new(Self { budget, account: Mutex::new(account) })
     }
 
-    /// Takes out what was spent elsewhere: before a restart, say.
+    /// Records what was spent elsewhere, for example before a restart.
     pub fn spend(&self, spent: Spent) {
-        let mut account = self.account();
+        let mut account = self.account.lock();
         account.spent = account.spent.plus(spent);
     }
 
-    /// Puts as much in once more.
+    /// Grants the budget once more.
     pub fn refill(&self) {
-        let mut account = self.account();
+        let mut account = self.account.lock();
         account.times = account.times.saturating_add(1);
     }
 
-    /// How often the budget was put in, the first time included.
+    /// How often the budget was granted, including the first time.
     pub fn times(&self) -> u64 {
-        self.account().times
+        self.account.lock().times
     }
 
-    /// What is put in each time.
+    /// The budget that each grant adds.
     pub fn budget(&self) -> Budget {
         self.budget
     }
 
-    /// What is gone for good.
+    /// What was spent, without reservations.
     pub fn spent(&self) -> Spent {
-        self.account().spent
+        self.account.lock().spent
     }
 
-    /// Sets aside what a call may cost at most, if all that was spent and reserved leaves room for
-    /// it.
+    /// Reserves the most that a call may cost, if the budget has room for it.
     pub fn reserve(self: &Arc<Self>, most: Spent) -> Result<Reservation, String> {
-        let mut account = self.account();
+        let mut account = self.account.lock();
         let promised = account.spent.plus(account.reserved);
         let wanted = promised.plus(most);
         let Account { times, .. } = *account;
@@ -138,38 +131,33 @@ impl Purse {
             return Err(format!("{gone} of {usd} are spent or reserved, and this call may cost {most}"));
         }
         account.reserved = account.reserved.plus(most);
-        Ok(Reservation { purse: Arc::clone(self), most, settled: false })
-    }
-
-    fn account(&self) -> std::sync::MutexGuard<'_, Account> {
-        // Sums are whole after every statement, so what a panic left is right.
-        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(Reservation { shared_budget: Arc::clone(self), most, settled: false })
     }
 }
 
-/// Dollars as people write them: `$0.0123`.
+/// Dollars for display: `$0.0123`.
 pub fn dollars(usd_micros: u64) -> String {
     let text = format!("${}.{:06}", usd_micros / 1_000_000, usd_micros % 1_000_000);
     let cents = text.len() - 4;
     format!("{}{}", &text[..cents], text[cents..].trim_end_matches('0'))
 }
 
-/// What is set aside for one call. Dropped without a word, it is given back.
+/// The reservation for one call. Dropping it releases it.
 #[derive(Debug)]
 pub struct Reservation {
-    purse: Arc<Purse>,
+    shared_budget: Arc<SharedBudget>,
     most: Spent,
     settled: bool,
 }
 
 impl Reservation {
-    /// The call took this much, which may even be more than was set aside.
+    /// Records the actual cost, which may exceed the reservation.
     pub fn settle(mut self, spent: Spent) {
         self.close(spent);
     }
 
     fn close(&mut self, spent: Spent) {
-        let mut account = self.purse.account();
+        let mut account = self.shared_budget.account.lock();
         account.reserved = account.reserved.minus(self.most);
         account.spent = account.spent.plus(spent);
         self.settled = true;
@@ -184,15 +172,12 @@ impl Drop for Reservation {
     }
 }
 
-/// A model that spends from a purse.
+/// A model that spends from a shared budget.
 #[derive(Debug)]
 pub struct BudgetedModel {
-    /// Who is asked.
     pub model: Arc<dyn Model>,
-    /// Whose money it is.
-    pub purse: Arc<Purse>,
-    /// The dearest price that a call can have, as a fall-back may answer in place of the first
-    /// choice.
+    pub shared_budget: Arc<SharedBudget>,
+    /// The highest price of the model and its fallbacks, because any of them may answer.
     pub price: Option<Price>,
 }
 
@@ -203,14 +188,14 @@ impl Model for BudgetedModel {
         hear: &'a mut dyn Hear,
     ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         Box::pin(async move {
-            if self.price.is_none() && self.purse.budget.usd_micros.is_some() {
+            if self.price.is_none() && self.shared_budget.budget.usd_micros.is_some() {
                 let detail =
                     "there is a budget in money, and the model has no price: add it under [models] in folkmoot.toml";
                 return Err(ModelFailure::new("budget", FailureKind::Misconfigured, detail));
             }
             let most = TokenUsage::at_most(request);
             let reservation = self
-                .purse
+                .shared_budget
                 .reserve(self.spent(&most))
                 .map_err(|detail| ModelFailure::new("budget", FailureKind::BudgetExceeded, detail))?;
             let mut listening =
@@ -235,7 +220,7 @@ impl BudgetedModel {
     }
 }
 
-/// Counts what is heard, because a vendor charges for it even when the call fails later.
+/// Counts the output, because a vendor charges for it even if the call fails later.
 struct BudgetedHear<'a> {
     hear: &'a mut dyn Hear,
     bytes: usize,
@@ -275,8 +260,7 @@ impl Hear for BudgetedHear<'_> {
 }
 
 impl Drop for BudgetedHear<'_> {
-    /// The call was given up while it was in flight, and what was sent has been read, for all
-    /// anybody knows.
+    /// The call was cancelled in flight; the vendor has probably read the prompt.
     fn drop(&mut self) {
         self.settle(self.budgeted.spent(&TokenUsage::estimate(self.request, self.bytes)));
     }

@@ -1,4 +1,4 @@
-//! Fall-backs: when one model gives no answer, the next is asked.
+//! Fallbacks: if a model fails, the next one is asked.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{FailedAttempt, Hear, Model, ModelAnswer, ModelFailure, ModelRequest}
 #[cfg(test)]
 mod tests;
 
-/// Models in the order in which they are asked.
+/// Models in the order in which they are tried.
 #[derive(Debug)]
 pub struct FallbackChain {
     first: FallbackModel,
@@ -19,14 +19,12 @@ pub struct FallbackChain {
 /// One model of a chain.
 #[derive(Clone, Debug)]
 pub struct FallbackModel {
-    /// What it is called, for the record.
+    /// The name for the record.
     pub name: String,
-    /// Who is asked.
     pub model: Arc<dyn Model>,
 }
 
 impl FallbackChain {
-    /// A first choice and its fall-backs.
     pub fn new(first: FallbackModel, fallbacks: Vec<FallbackModel>) -> Self {
         Self { first, fallbacks }
     }
@@ -63,7 +61,7 @@ impl Model for FallbackChain {
     }
 }
 
-/// The last failure, with what came before it.
+/// The last failure, together with the earlier ones.
 fn all_failed(before: Vec<FailedAttempt>, last: ModelFailure) -> ModelFailure {
     let mut detail = last.detail;
     for FailedAttempt { failure, .. } in before.iter().rev() {

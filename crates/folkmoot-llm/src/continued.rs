@@ -1,6 +1,6 @@
-//! Texts that were cut off at the longest answer that was asked for: the model is asked for the
-//! rest. What is still cut off after a few times says so, and counts as cut off. Answers that must
-//! have a shape are not continued: a vendor that holds a model to a schema begins anew each time;
+//! Continues texts that were cut off at the maximum length by asking the model for the rest. A text
+//! that is still incomplete after a few times is marked as cut off. Structured answers are not
+//! continued, because a vendor that enforces a schema begins anew each time;
 //! [`structured`](crate::structured) asks for them again instead.
 
 use crate::{
@@ -11,21 +11,20 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// How often the rest is asked for at most.
+/// The maximum number of continuations.
 pub const CONTINUATIONS_MAX: u32 = 3;
 
-/// The longest stretch that a model repeats before it goes on, and the shortest that is no
-/// coincidence.
+/// The longest repetition that is removed at the start of a continuation. Shorter ones than the
+/// minimum may be coincidence.
 const OVERLAP_BYTES_MAX: usize = 400;
 const OVERLAP_BYTES_MIN: usize = 16;
 
-/// Whether the rest of an answer can be asked for. The rehearsal would begin anew.
+/// Whether the answer can be continued. The rehearsal would begin anew.
 pub fn can_go_on(request: &ModelRequest, answer: &ModelAnswer) -> bool {
     answer.finish == Finish::Length && request.schema.is_none() && answer.provider != rehearsal::NAME
 }
 
-/// The same conversation, asking for the rest of an answer. `time` counts from 1; each is a call of
-/// its own.
+/// The same conversation, asking for the rest. `time` counts from 1; each is a separate call.
 pub fn rest(
     prompts: &Prompts,
     request: &ModelRequest,
@@ -42,7 +41,7 @@ pub fn rest(
     Ok(rest)
 }
 
-/// Both as one answer, which took what both took.
+/// Joins two answers into one, with the cost of both.
 pub fn join(so_far: ModelAnswer, mut rest: ModelAnswer) -> ModelAnswer {
     let (one, two) = (so_far.usage, rest.usage);
     let usage = TokenUsage {
@@ -65,15 +64,15 @@ pub fn join(so_far: ModelAnswer, mut rest: ModelAnswer) -> ModelAnswer {
     }
 }
 
-/// How much of the beginning of `rest` repeats the end of `so_far`.
+/// How many bytes at the start of `rest` repeat the end of `so_far`.
 fn overlap(so_far: &str, rest: &str) -> usize {
     let most = OVERLAP_BYTES_MAX.min(so_far.len()).min(rest.len());
     let repeats = |bytes: &usize| rest.is_char_boundary(*bytes) && so_far.ends_with(&rest[..*bytes]);
     (OVERLAP_BYTES_MIN..=most).rev().find(repeats).unwrap_or(0)
 }
 
-/// Asks, and asks for the rest of a text that was cut off. What was heard before a rest that fails
-/// is kept, and is cut off.
+/// Asks, and continues a text that was cut off. If a continuation fails, the text so far is
+/// returned as cut off.
 pub async fn ask(
     model: &dyn Model,
     prompts: &Prompts,

@@ -1,4 +1,4 @@
-//! Why there is no answer.
+//! Why a call failed.
 
 use std::time::Duration;
 
@@ -6,65 +6,59 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Spent;
 
-/// A call that gave no answer. It says who failed and how, and never contains a key.
+/// A failed call. It says who failed and how, and never contains a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{provider}: {detail}")]
 #[serde(deny_unknown_fields)]
 pub struct ModelFailure {
-    /// Whose failure it is: the provider's name in the configuration.
+    /// The provider, by its name in the configuration.
     pub provider: String,
-    /// What sort of failure.
     pub kind: FailureKind,
     /// What happened, and what to do.
     pub detail: String,
-    /// How long the vendor wants to be left alone.
+    /// How long the vendor asks us to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
-    /// What it took nevertheless: a vendor charges for what it has said before it failed.
+    /// The cost: a vendor charges for output that preceded the failure.
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub spent: Spent,
 }
 
 folkmoot_core::vocabulary! {
-    /// The sorts of failure.
     pub enum FailureKind {
-        /// Nobody was reached: no such name, refused, no route, TLS.
+        /// No connection: unknown name, refused, no route, TLS.
         Unreachable = "unreachable",
-        /// It took longer than it may.
         TimedOut = "timed_out",
-        /// The vendor has had enough of us for now (429).
+        /// The vendor limits our rate (429).
         RateLimited = "rate_limited",
-        /// The vendor wants to be paid first (402, or an empty account).
+        /// The account is empty (402 and similar).
         NoCredit = "no_credit",
         /// The vendor failed (5xx).
         Unavailable = "unavailable",
-        /// The vendor does not take the key (401, 403).
+        /// The vendor rejects the key (401, 403).
         Unauthorised = "unauthorised",
-        /// The vendor does not take the request (other 4xx).
+        /// The vendor rejects the request (other 4xx).
         Refused = "refused",
-        /// The answer ended before its end.
+        /// The answer broke off.
         Truncated = "truncated",
         /// The answer is not in the vendor's own format.
         Malformed = "malformed",
-        /// The answer is longer than it may be.
         TooLarge = "too_large",
-        /// An answer without a word.
         Empty = "empty",
         /// The vendor withheld the answer (content filter, refusal).
         Withheld = "withheld",
-        /// Its circuit is open: it failed so often that it is not asked for a while.
+        /// The circuit breaker is open: it failed too often and is not called for a while.
         CircuitOpen = "circuit_open",
         /// The budget does not allow the call.
         BudgetExceeded = "budget_exceeded",
-        /// A replay has no such call.
+        /// The recording has no such call.
         NotRecorded = "not_recorded",
-        /// The configuration is not right.
         Misconfigured = "misconfigured",
     }
 }
 
 impl FailureKind {
-    /// Whether the same call may succeed a moment later.
+    /// Whether a retry within seconds may succeed.
     pub fn passes(self) -> bool {
         use FailureKind::*;
         match self {
@@ -74,8 +68,8 @@ impl FailureKind {
         }
     }
 
-    /// Whether the provider is away, limits us or wants to be paid: the same call may succeed
-    /// minutes or hours later, and nothing is wrong with it.
+    /// Whether this is an outage: the provider is unreachable, limits us or wants to be paid. The
+    /// same call may succeed minutes or hours later.
     pub fn is_outage(self) -> bool {
         use FailureKind::*;
         match self {
@@ -85,25 +79,23 @@ impl FailureKind {
         }
     }
 
-    /// Whether a person must change the configuration before any call of this provider can succeed.
+    /// Whether a person must change the configuration before this provider can work.
     pub fn needs_person(self) -> bool {
         matches!(self, FailureKind::Unauthorised | FailureKind::Misconfigured)
     }
 
-    /// Whether another provider may succeed where this one failed. A budget is spent wherever one
-    /// asks.
+    /// Whether another provider may succeed. A spent budget affects all of them.
     pub fn is_the_providers(self) -> bool {
         !matches!(self, FailureKind::BudgetExceeded | FailureKind::NotRecorded)
     }
 }
 
 impl ModelFailure {
-    /// A failure of `provider`.
     pub fn new(provider: impl Into<String>, kind: FailureKind, detail: impl Into<String>) -> Self {
         Self { provider: provider.into(), kind, detail: detail.into(), retry_after_ms: None, spent: Spent::default() }
     }
 
-    /// The same, with what the vendor said about when to come back.
+    /// Sets the time that the vendor asks us to wait.
     pub fn after(self, wait: Option<Duration>) -> Self {
         let retry_after_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         Self { retry_after_ms, ..self }

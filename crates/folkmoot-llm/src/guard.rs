@@ -1,5 +1,4 @@
-//! One provider, asked with care: a bounded number of calls at the same time, retries, and a
-//! circuit breaker.
+//! Protects one provider: limits concurrent calls, retries, and opens a circuit breaker.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,27 +18,24 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// No clock shows what is later than some time from now, and nobody waits for so long.
+/// A limit that no clock overflows with, and longer than anybody waits.
 const TOTAL_MAX: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// How often, how fast and how long a provider is tried.
+/// How often and for how long a call is tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How often a call is tried at most, the first time included.
+    /// The maximum number of attempts, including the first.
     pub attempts: u32,
-    /// How long it waits before the second attempt; before each one after that twice as long, with
-    /// some chance.
+    /// The delay before the second attempt. It doubles after that, with some jitter.
     pub backoff: Duration,
-    /// The longest that it waits. A vendor that wants to be left alone for longer is not asked
-    /// again.
+    /// The longest delay. If a vendor asks for more, the call is not retried.
     pub backoff_max: Duration,
-    /// How long all of it may take, waiting for a place included.
+    /// The time limit for everything, including waiting for a free slot.
     pub total: Duration,
-    /// Calls at the same time.
     pub concurrency: usize,
-    /// After so many failures in a row it is not asked for a while.
+    /// After this many failures in a row, the circuit breaker opens.
     pub failures_max: u32,
-    /// That while.
+    /// How long it stays open.
     pub rest: Duration,
 }
 
@@ -57,7 +53,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// What all models of one provider share: its places and its breaker.
+/// State that all models of one provider share: the slots and the breaker.
 #[derive(Debug)]
 pub struct Guard {
     provider: String,
@@ -67,7 +63,6 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard for the provider of this name.
     pub fn new(provider: &str, patience: RetryPolicy) -> Arc<Self> {
         Arc::new(Self {
             provider: provider.to_owned(),
@@ -82,16 +77,12 @@ impl Guard {
     }
 }
 
-/// A model behind its provider's guard.
 #[derive(Debug)]
 pub struct GuardedModel {
-    /// Who is asked.
     pub model: Arc<dyn Model>,
-    /// What it is called, for the record.
+    /// The name for the record.
     pub name: String,
-    /// What its provider's models share.
     pub guard: Arc<Guard>,
-    /// What it costs.
     pub price: Option<Price>,
 }
 
@@ -136,7 +127,7 @@ impl Model for GuardedModel {
 }
 
 impl GuardedModel {
-    /// One attempt, and whether anything of its answer was heard.
+    /// One attempt, and whether it produced any output.
     async fn attempt(
         &self,
         request: &ModelRequest,
@@ -152,7 +143,7 @@ impl GuardedModel {
             );
             return Err((guard.failure(FailureKind::TimedOut, detail), false));
         };
-        // Asked for after the wait for a place, so that what the calls before have met counts.
+        // After waiting for a slot, so that earlier calls' results count.
         let pass = guard.breaker.pass().map_err(|left| {
             let detail =
                 format!("it failed {} times in a row and is left alone for {left:.0?}", guard.patience.failures_max);
@@ -169,7 +160,7 @@ impl GuardedModel {
         answer.map_err(|failure| (failure, heard))
     }
 
-    /// A failure that says how much was put up with.
+    /// Adds to a failure how often it was tried.
     fn given_up(&self, failure: ModelFailure, attempts: usize) -> ModelFailure {
         let wanted = failure.retry_after_ms.map(Duration::from_millis);
         let detail = match wanted.filter(|wanted| *wanted > self.guard.patience.backoff_max) {
@@ -180,7 +171,7 @@ impl GuardedModel {
         ModelFailure { detail, ..failure }
     }
 
-    /// How long to wait before another attempt, where one is worth it.
+    /// The delay before the next attempt, if one is worthwhile.
     fn again_after(&self, failure: &ModelFailure, backoff: Duration, until: Instant) -> Option<Duration> {
         let wait = match failure.retry_after_ms.map(Duration::from_millis) {
             Some(demanded) if demanded > self.guard.patience.backoff_max => return None,
@@ -191,14 +182,13 @@ impl GuardedModel {
     }
 }
 
-/// What an answer tells about the provider's health. A refusal is a healthy answer; being told to
-/// slow down is one too.
+/// Reports to the breaker. A refusal or a rate limit shows that the provider works.
 fn tell(pass: BreakerPermit<'_>, answer: &Result<ModelAnswer, ModelFailure>) {
     use FailureKind::*;
     match answer.as_ref().map_err(|failure| failure.kind) {
         Err(Unreachable | TimedOut | Unavailable | Truncated | Malformed | Empty | TooLarge) => pass.failed(),
         Ok(_) | Err(RateLimited | NoCredit | Unauthorised | Refused | Withheld) => pass.answered(),
-        // These say nothing about the provider: nobody asked it.
+        // The provider was not called, so these say nothing about it.
         Err(CircuitOpen | BudgetExceeded | NotRecorded | Misconfigured) => drop(pass),
     }
 }
@@ -215,7 +205,7 @@ fn count(provider: &str, answer: &Result<ModelAnswer, ModelFailure>) {
     }
 }
 
-/// Notices whether anything is heard.
+/// Notices whether there is any output.
 struct NoticingHear<'a> {
     hear: &'a mut dyn Hear,
     heard: bool,

@@ -1,8 +1,8 @@
 //! One trait to call a model, and the vendors behind it.
 //!
-//! A [`Model`] takes one [`ModelRequest`] and gives one [`ModelAnswer`], told piece by piece to
-//! whoever [hears](Hear) it. What a model says is data: it is never evaluated here, and what cannot
-//! be read is a [`ModelFailure`], never an answer. No request, failure or record holds a key.
+//! A [`Model`] takes one [`ModelRequest`] and returns one [`ModelAnswer`]; [`Hear`] receives the
+//! output in pieces. Model output is data: it is never evaluated here. Output that cannot be read
+//! is a [`ModelFailure`], never an answer. No request, failure or record contains a key.
 //!
 //! ```text
 //! RecordedModel ─▶ Budgeted ─▶ FallbackChain ─┬▶ Guarded (slots, breaker, retries) ─▶ a vendor,
@@ -10,7 +10,7 @@
 //!                                             └▶ Guarded … (fall-backs)
 //! ```
 //!
-//! [`Replay`] and [`Rehearsal`] need no network, and answer in place of all of it.
+//! [`Replay`] and [`Rehearsal`] implement the same trait without a network.
 
 pub mod answer;
 mod breaker;

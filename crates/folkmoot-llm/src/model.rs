@@ -1,4 +1,4 @@
-//! What can be asked, and how its answer is heard.
+//! The traits for models, listeners and embeddings.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -6,10 +6,9 @@ use futures_util::future::BoxFuture;
 
 use crate::{ModelAnswer, ModelFailure, ModelRequest};
 
-/// Something that answers. Dropping the future ends the call, as far as the vendor lets it.
+/// A model. Dropping the future cancels the call, as far as the vendor allows.
 pub trait Model: Debug + Send + Sync {
-    /// Asks, and tells `hear` each piece of the answer as it comes. What was heard before a failure
-    /// is no answer.
+    /// Asks, and passes each piece of output to `hear`. Output before a failure is not an answer.
     fn ask<'a>(
         &'a self,
         request: &'a ModelRequest,
@@ -17,20 +16,18 @@ pub trait Model: Debug + Send + Sync {
     ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>>;
 }
 
-/// Somebody who listens to an answer while it is given.
+/// Receives output while it is generated.
 pub trait Hear: Send {
-    /// The next piece of its text.
     fn piece(&mut self, text: &str);
 
-    /// What was heard until now counts no more: the answer begins again, from another attempt or
-    /// another provider.
+    /// Discards the output so far: the answer begins again, from another attempt or provider.
     fn again(&mut self) {}
 
-    /// An attempt has failed, and the next is made after a while.
+    /// An attempt failed; the next one follows after `wait`.
     fn waiting(&mut self, _failure: &ModelFailure, _wait: Duration) {}
 }
 
-/// Nobody listens; the answer is read when it is complete.
+/// Ignores the output; the answer is read when it is complete.
 impl Hear for () {
     fn piece(&mut self, _: &str) {}
 }
@@ -41,8 +38,8 @@ impl<F: FnMut(&str) + Send> Hear for F {
     }
 }
 
-/// Something that turns texts into vectors whose closeness is closeness of meaning.
+/// Turns texts into vectors. Similar texts have similar vectors.
 pub trait Embedder: Debug + Send + Sync {
-    /// One vector for each text, in order, all of one length.
+    /// One vector per text, in order, all of the same length.
     fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ModelFailure>>;
 }

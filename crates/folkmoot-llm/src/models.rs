@@ -1,5 +1,5 @@
-//! All models that can be asked: those of the configuration, those whose keys are in the
-//! environment, those of this machine, and the rehearsal.
+//! All available models: configured ones, vendors whose keys are in the environment, local servers,
+//! and the rehearsal.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,26 +24,27 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Makes the model of a `command`. Only folkmoot-tools starts processes, so it is given from there.
+/// Creates the model of a `command` provider. Only folkmoot-tools starts processes, so it supplies
+/// this function.
 pub type MakeCommand = fn(&str, &ProviderSettings) -> Result<Arc<dyn Model>, ModelFailure>;
 
-/// Who can be asked.
+/// All providers.
 pub struct Models {
     settings: ModelSettings,
     providers: BTreeMap<String, ConfiguredProvider>,
     variables: BTreeMap<String, String>,
     make_command: MakeCommand,
-    /// Whose environment it is, where a key is missing.
+    /// Whose environment lacks a key, for messages.
     whose: KeyOwner,
 }
 
 /// Whose environment holds the keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyOwner {
-    /// That of the command that was just typed.
+    /// The command that the user just typed.
     #[default]
     Command,
-    /// That of a server that was started earlier, perhaps in another shell.
+    /// A server that was started earlier, perhaps in another shell.
     Server,
 }
 
@@ -55,7 +56,7 @@ impl KeyOwner {
         }
     }
 
-    /// What to do about a key that is not there.
+    /// How to supply a missing key.
     fn get_key(self, variable: &str) -> String {
         match self {
             KeyOwner::Command => format!("set {variable} to its key"),
@@ -71,47 +72,37 @@ impl KeyOwner {
 struct ConfiguredProvider {
     provider: ProviderSettings,
     guard: Arc<Guard>,
-    /// Where it was heard of.
     origin: ProviderOrigin,
 }
 
-/// How a provider became known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProviderOrigin {
-    /// The configuration.
     Configured,
-    /// A key in the environment.
     Environment,
-    /// It may run on this machine.
+    /// A server that may run on this machine.
     Local,
-    /// It is built in.
     BuiltIn,
 }
 
-/// A provider that could be asked, and why it was chosen or not.
+/// The chosen provider, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderChoice {
-    /// The provider.
     pub provider: String,
-    /// Which of its models, where that is known.
+    /// The model, if it is known.
     pub model: Option<String>,
-    /// Where it is, if it is asked over HTTP.
+    /// Its address, if it is called over HTTP.
     pub base_url: Option<String>,
-    /// Why this one, for people.
+    /// The reason for this choice, for people.
     pub why: String,
-    /// Whether somebody named it, or gave a key for it. The rehearsal is what is left where nobody
-    /// did.
+    /// Whether somebody named it or supplied a key. Otherwise the rehearsal is used.
     pub chosen: bool,
 }
 
 /// A model server on this machine that is not configured. It is used only on request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalModelServer {
-    /// The provider.
     pub provider: String,
-    /// The model that it has.
     pub model: String,
-    /// Where it listens.
     pub base_url: String,
 }
 
@@ -119,35 +110,32 @@ pub struct LocalModelServer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderInfo {
     pub name: String,
-    /// How it is spoken to.
     pub kind: ProviderKind,
-    /// Where it was heard of.
     pub origin: ProviderOrigin,
-    /// What it would be asked for, where that is known.
+    /// The model that would be asked, if it is known.
     pub model: Option<String>,
-    /// Where it is.
     pub base_url: Option<String>,
-    /// Why it cannot be asked, and what to do about it.
+    /// Why it cannot be used, and what to do.
     pub missing: Option<String>,
 }
 
-/// How long a server on this machine may take to say that it is there.
+/// How long to wait for a local server to respond.
 const LOCAL_PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long a connection to a provider may take that is only listed.
+/// How long to wait for a connection when listing providers.
 const REACH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Somebody who can be asked with nothing but a key in the environment.
+/// A vendor that needs only a key in the environment.
 struct Vendor {
     name: &'static str,
     kind: ProviderKind,
     key: &'static str,
     base_url: &'static str,
-    /// What is asked where nobody names a model.
+    /// The default model.
     model: &'static str,
 }
 
-/// In the order in which they are chosen.
+/// In order of preference.
 const VENDORS: [Vendor; 3] = [
     Vendor {
         name: "openai",
@@ -173,10 +161,10 @@ const VENDORS: [Vendor; 3] = [
 ];
 
 impl Vendor {
-    /// The provider that the environment makes of it, if its key is there.
+    /// The provider for this vendor, if its key is set.
     fn with_a_key(&self, variables: &BTreeMap<String, String>) -> Option<ProviderSettings> {
         let base_url = variables.get(self.base_url).cloned();
-        // What another server calls its models nobody knows; it is asked.
+        // The models of another server are unknown; the server is asked for them.
         let model = (self.kind != ProviderKind::OpenAi || base_url.is_none()).then(|| self.model.to_owned());
         let key_env = Some(self.key.to_owned());
         variables.contains_key(self.key).then(|| ProviderSettings {
@@ -200,7 +188,8 @@ impl Vendor {
 }
 
 impl Models {
-    /// All that the configuration and the environment know of. Nothing is asked or started yet.
+    /// Collects the providers of the configuration and the environment. Nothing is called or
+    /// started yet.
     pub fn new(
         settings: ModelSettings,
         variable: impl Fn(&str) -> Option<String>,
@@ -232,13 +221,13 @@ impl Models {
         Ok(models)
     }
 
-    /// The same, saying of missing keys whose environment they are missing from.
+    /// Sets whose environment messages about missing keys refer to.
     #[must_use]
     pub fn of(self, whose: KeyOwner) -> Self {
         Self { whose, ..self }
     }
 
-    /// Whoever is named as a fall-back or as the one to ask must be there.
+    /// Checks that the default provider and all fallbacks exist.
     fn check_references(&self) -> Result<(), String> {
         if let Some(name) = &self.settings.provider {
             self.known(name).map_err(|failure| format!("provider = {name:?}: {}", failure.detail))?;
@@ -270,9 +259,9 @@ impl Models {
         })
     }
 
-    /// Whom to ask: whoever is named; else `FOLKMOOT_PROVIDER`, the configuration, a key in the
-    /// environment, the rehearsal. Nobody is asked only because a server listens on this machine:
-    /// see [`Models::listening`].
+    /// Chooses a provider: the named one, else `FOLKMOOT_PROVIDER`, the configuration, a key in the
+    /// environment, the rehearsal. A server that merely runs on this machine is never chosen: see
+    /// [`Models::listening`].
     pub fn choose(&self, named: Option<&str>) -> Result<ProviderChoice, ModelFailure> {
         let told = [
             (named, "you named it"),
@@ -317,8 +306,8 @@ impl Models {
         })
     }
 
-    /// The model servers that answer on this machine and that nobody has named. Ollama comes first:
-    /// whatever else answers on a usual port may be no model at all.
+    /// Local model servers that respond and are not configured. Ollama comes first, because another
+    /// program may use the other usual port.
     pub async fn listening(&self) -> Vec<LocalModelServer> {
         let mut local: Vec<_> =
             self.providers.iter().filter(|(_, known)| known.origin == ProviderOrigin::Local).collect();
@@ -330,7 +319,7 @@ impl Models {
         futures_util::future::join_all(looked).await.into_iter().flatten().collect()
     }
 
-    /// A model of a provider, with its fall-backs: behind its guard, with its price.
+    /// A model with its fallbacks, guarded and priced.
     pub fn model(&self, provider: &str, model: Option<&str>) -> Result<Arc<dyn Model>, ModelFailure> {
         let (provider, inline) = split(provider);
         if let (Some(inline), Some(model)) = (inline, model)
@@ -351,19 +340,19 @@ impl Models {
         Ok(Arc::new(FallbackChain::new(first, links.collect::<Result<_, _>>()?)))
     }
 
-    /// The longest answer that a provider is asked for where the call does not say, in tokens.
+    /// The default maximum length of an answer of this provider, in tokens.
     pub fn max_tokens(&self, provider: &str) -> u32 {
         let known = self.providers.get(split(provider).0);
         known.and_then(|known| known.provider.max_tokens).unwrap_or(MAX_TOKENS)
     }
 
-    /// The dearest price among a model and its fall-backs; none if one of them has no price.
+    /// The highest price of a model and its fallbacks; `None` if one of them has no price.
     pub fn price(&self, provider: &str, model: Option<&str>) -> Option<Price> {
         let priced = self.all(provider, model).into_iter().map(|(provider, model)| self.price_of(provider, model));
         priced.collect::<Option<Vec<Price>>>()?.into_iter().reduce(Price::dearer)
     }
 
-    /// Those among a model and its fall-backs that have no price.
+    /// The model and fallbacks that have no price.
     pub fn unpriced(&self, provider: &str, model: Option<&str>) -> Vec<String> {
         let all = self.all(provider, model).into_iter();
         let unpriced = all.filter(|(provider, model)| self.price_of(provider, *model).is_none());
@@ -374,7 +363,7 @@ impl Models {
         unpriced.map(name).collect()
     }
 
-    /// A model and its fall-backs, as provider and model, in the order in which they are asked.
+    /// A model and its fallbacks as pairs of provider and model, in order.
     fn all<'a>(&'a self, provider: &'a str, model: Option<&'a str>) -> Vec<(&'a str, Option<&'a str>)> {
         let (provider, inline) = split(provider);
         let fallbacks =
@@ -390,8 +379,8 @@ impl Models {
         }
     }
 
-    /// What turns texts into vectors, for the providers that have it. One provider is asked;
-    /// vectors of two do not compare.
+    /// The embedder of a provider, if it has one. Fallbacks are not used: vectors of two providers
+    /// cannot be compared.
     pub fn embedder(&self, provider: &str, model: Option<&str>) -> Result<Arc<dyn Embedder>, ModelFailure> {
         let (name, inline) = split(provider);
         let provider = &self.known(name)?.provider;
@@ -478,7 +467,7 @@ impl Models {
         Secret::new(text, variable.clone()).map(Some).map_err(|error| error.to_string())
     }
 
-    /// Everybody, with what is missing. Servers on this machine are asked whether they are there.
+    /// All providers, with what each still needs. Local servers are probed.
     pub async fn list(&self) -> Vec<ProviderInfo> {
         let vendors = VENDORS.iter().filter(|vendor| !self.providers.contains_key(vendor.name));
         let mut listed: Vec<ProviderInfo> = vendors.map(|vendor| vendor.without_a_key(self.whose)).collect();
@@ -503,25 +492,24 @@ impl Models {
         listed
     }
 
-    /// What one run may spend.
+    /// The budget of one run.
     pub fn budget(&self) -> Budget {
         self.settings.budget.budget().expect("the settings were checked")
     }
 
-    /// The names of all providers.
     pub fn names(&self) -> BTreeSet<&str> {
         self.providers.keys().map(String::as_str).collect()
     }
 }
 
 impl std::fmt::Debug for Models {
-    /// Not its variables: they hold keys.
+    /// Does not show variables, which hold keys.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Models").field("providers", &self.names()).finish_non_exhaustive()
     }
 }
 
-/// `provider/model`, or only a provider.
+/// Splits `provider/model`; the model is optional.
 fn split(name: &str) -> (&str, Option<&str>) {
     match name.split_once('/') {
         Some((provider, model)) => (provider, Some(model).filter(|model| !model.is_empty())),
@@ -529,7 +517,7 @@ fn split(name: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Those that need no configuration.
+/// The providers that need no configuration.
 fn usual(variables: &BTreeMap<String, String>) -> BTreeMap<String, (ProviderSettings, ProviderOrigin)> {
     let mut usual = BTreeMap::new();
     let mut add = |name: &str, provider: ProviderSettings, origin| usual.insert(name.to_owned(), (provider, origin));
@@ -553,8 +541,8 @@ fn usual(variables: &BTreeMap<String, String>) -> BTreeMap<String, (ProviderSett
     usual
 }
 
-/// As Ollama reads its own variable: a host, a port or both; where it listens on all addresses,
-/// this machine's own.
+/// Reads `OLLAMA_HOST` as Ollama does: a host, a port or both. If it listens on all addresses, uses
+/// this machine's.
 fn ollama_url(host: &str) -> String {
     if host.contains("://") {
         return host.to_owned();
@@ -575,8 +563,7 @@ fn base_url(provider: &ProviderSettings) -> Option<String> {
     Some(provider.base_url.clone().unwrap_or_else(|| usual.to_owned()))
 }
 
-/// Why nobody takes a connection where a provider is, if nobody does. Its key and its models cost
-/// something to try.
+/// Why no connection is possible, if so. Only the connection is tested, because calls cost money.
 async fn unreachable_at(provider: &ProviderSettings) -> Option<String> {
     let place = base_url(provider)?;
     let url = reqwest::Url::parse(&place).ok()?;
@@ -588,7 +575,7 @@ async fn unreachable_at(provider: &ProviderSettings) -> Option<String> {
     }
 }
 
-/// The model that a server on this machine has, if it is there and has one.
+/// The model of a local server, if it responds and has one.
 async fn listens(provider: &ProviderSettings) -> Option<String> {
     let endpoint = Endpoint {
         timeout: LOCAL_PROBE_TIMEOUT,

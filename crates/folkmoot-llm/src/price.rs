@@ -1,11 +1,11 @@
-//! What tokens cost.
+//! Prices of tokens.
 
 use serde::Deserialize;
 
 use crate::TokenUsage;
 
-/// The price of a model, in US dollars for a million tokens. Kept in whole millionths of a dollar,
-/// so that sums are exact.
+/// A model's price in US dollars per million tokens. Stored in whole millionths of a dollar, so
+/// that sums are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "PriceSettings", deny_unknown_fields)]
 pub struct Price {
@@ -14,7 +14,7 @@ pub struct Price {
     output: u64,
 }
 
-/// `input_usd = 2.5, output_usd = 10.0`, and `cached_usd` where the vendor gives its cache cheaper.
+/// `input_usd = 2.5, output_usd = 10.0`, and `cached_usd` if cached tokens are cheaper.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PriceSettings {
@@ -34,10 +34,9 @@ impl TryFrom<PriceSettings> for Price {
 }
 
 impl Price {
-    /// What costs nothing.
     pub const NOTHING: Self = Self { input: 0, cached: 0, output: 0 };
 
-    /// A price that is enough for either.
+    /// The higher of two prices, field by field.
     pub fn dearer(self, other: Self) -> Self {
         Self {
             input: self.input.max(other.input),
@@ -46,7 +45,7 @@ impl Price {
         }
     }
 
-    /// What this usage costs, in millionths of a dollar, rounded up.
+    /// The cost of this usage in millionths of a dollar, rounded up.
     pub fn cost(&self, usage: &TokenUsage) -> u64 {
         let cached = usage.cached_tokens.min(usage.input_tokens);
         let parts =
@@ -56,7 +55,7 @@ impl Price {
     }
 }
 
-/// A sum of dollars in millionths. A million dollars is more than anybody means.
+/// Converts dollars to millionths. More than a million dollars is refused as a mistake.
 pub(crate) fn micros(what: &str, usd: f64) -> Result<u64, String> {
     if !(0.0..=1_000_000.0).contains(&usd) {
         return Err(format!("{what} is {usd}; write a sum of US dollars from 0 to 1000000"));

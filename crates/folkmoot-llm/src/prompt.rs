@@ -1,13 +1,13 @@
-//! Prompts: templates in files, built in and replaceable by files of the same names.
+//! Prompts: template files, built in, and replaceable by files of the same names.
 //!
-//! Text from outside (a topic, a model's words, a tool's output) enters a template as *data*, which
-//! can be written in one way only: `{{ topic | fence("topic") }}`, between two marks that the text
-//! cannot contain. Written plainly, compared or pasted to something else it is an error; and since
-//! every template is rendered with samples when the prompts are loaded, a template that forgets the
-//! fence fails at the start. The same context gives the same prompt, to the byte.
+//! Text from outside (a topic, a model's output, a tool's output) enters a template as *data*. Data
+//! can be written only as `{{ topic | fence("topic") }}`, between two marks that the text cannot
+//! contain. Any other use is an error. Every template is rendered with samples when the prompts are
+//! loaded, so a template that omits the fence fails at the start. The same context gives the same
+//! prompt, byte for byte.
 //!
-//! A template sees what its line in `catalogue.rs` declares, has no function and no filter but
-//! `fence`, reads no file, and includes only other prompts.
+//! A template sees only the variables that its line in `catalogue.rs` declares. It has no functions
+//! and no filter except `fence`, reads no files, and includes only other prompts.
 
 mod catalogue;
 mod context;
@@ -19,7 +19,7 @@ mod tests;
 
 use std::{collections::BTreeSet, io, path::Path};
 
-use folkmoot_core::{AgentRole, Domain};
+use folkmoot_debate::{AgentRole, Domain};
 use minijinja::{
     Environment, ErrorKind, Output, State, UndefinedBehavior, Value, syntax::SyntaxConfig, value::ValueKind,
 };
@@ -29,40 +29,37 @@ use catalogue::{CATALOGUE, Prompt};
 pub use context::PromptContext;
 pub use error::PromptError;
 
-/// More instructions than this are no prompt but an accident. One answer in a list takes about
-/// twenty.
+/// A prompt needs far fewer instructions; an answer in a list takes about twenty.
 const FUEL: u64 = 100_000;
 
 /// A longer prompt fits no model.
 const PROMPT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// All prompts, each of which has been rendered once.
+/// All prompts. Each has been rendered once.
 #[derive(Clone, Debug)]
 pub struct Prompts {
     environment: Environment<'static>,
 }
 
 impl Prompts {
-    /// Those that are built in.
+    /// The built-in prompts.
     pub fn embedded() -> Self {
         Self::load(|prompt| prompt.source.to_owned()).expect("a test loads the prompts that are built in")
     }
 
-    /// The same, but where `folder` has a file of the same name (`roles/critic.md`), that file.
-    /// Names that begin with a dot are passed over. All of them are read and tried now; what
-    /// changes in the folder later has no effect.
+    /// The built-in prompts, with files of the same names in `folder` (`roles/critic.md`) replacing
+    /// them. Names that begin with a dot are ignored. Everything is read and checked now; later
+    /// changes in the folder have no effect.
     pub fn with_overrides(folder: &Path) -> Result<Self, PromptError> {
         let mut overrides = overrides::read(folder)?;
         Self::load(|prompt| overrides.remove(prompt.name).unwrap_or_else(|| prompt.source.to_owned()))
     }
 
-    /// The names of all prompts, as [`Prompts::render`] takes them.
     pub fn names() -> impl Iterator<Item = &'static str> {
         CATALOGUE.iter().map(|prompt| prompt.name)
     }
 
-    /// The prompt of that name, with what `context` says. The context has exactly the variables
-    /// that the prompt declares.
+    /// Renders a prompt. The context must have exactly the variables that the prompt declares.
     pub fn render(&self, name: &str, context: &PromptContext) -> Result<String, PromptError> {
         let prompt = CATALOGUE
             .iter()
@@ -72,8 +69,8 @@ impl Prompts {
         self.render_checked(prompt, context)
     }
 
-    /// What an agent is told before anything else: its role, what its domain asks for, and the
-    /// rules that hold for all. The rules are there whatever a file says about the role.
+    /// An agent's system prompt: its role, its domain, and the rules for all agents. A replaced
+    /// role file cannot remove the rules.
     pub fn system(&self, role: AgentRole, domain: Domain) -> Result<String, PromptError> {
         let mut parts = vec![self.render(&format!("roles/{role}.md"), &PromptContext::new())?];
         if domain != Domain::General {
@@ -95,15 +92,15 @@ impl Prompts {
                 .add_template_owned(prompt.name, source)
                 .map_err(|error| PromptError::of(prompt.name, &error))?;
         }
-        // Only now, as one prompt may include another.
+        // After all are added, because prompts may include each other.
         for prompt in CATALOGUE {
             prompts.try_out(prompt)?;
         }
         Ok(prompts)
     }
 
-    /// Renders a prompt with each of its samples, so that every branch that depends on its
-    /// variables is seen.
+    /// Renders a prompt with all samples, so that every branch that depends on its variables is
+    /// executed.
     fn try_out(&self, prompt: &Prompt) -> Result<(), PromptError> {
         self.must_know_its_variables(prompt)?;
         let mut forgotten: BTreeSet<String> = context::data_of(prompt.variables).into_iter().collect();
@@ -120,7 +117,7 @@ impl Prompts {
         }
     }
 
-    /// Rendering finds an unknown variable only where it comes past it; this finds it anywhere.
+    /// Rendering detects an unknown variable only when it is reached; this detects it anywhere.
     fn must_know_its_variables(&self, prompt: &Prompt) -> Result<(), PromptError> {
         let template = self.template(prompt)?;
         let used: BTreeSet<String> = template.undeclared_variables(false).into_iter().collect();
@@ -170,7 +167,7 @@ fn environment() -> Environment<'static> {
 /// Writes words and numbers, and nothing else.
 fn write(out: &mut Output, state: &mut State, value: &Value) -> Result<(), minijinja::Error> {
     let refused = |problem: &str| Err(minijinja::Error::new(ErrorKind::InvalidOperation, problem.to_owned()));
-    // Seen here it has a line; at the end it has none.
+    // Checked here for the line number; at the end there is none.
     if fence::has_spilled(state) {
         return refused(fence::SPILLED);
     }
@@ -183,7 +180,7 @@ fn write(out: &mut Output, state: &mut State, value: &Value) -> Result<(), minij
     }
 }
 
-/// Takes as much as a prompt may have.
+/// Limits the size of a prompt.
 struct LimitedWriter(Vec<u8>);
 
 impl io::Write for LimitedWriter {

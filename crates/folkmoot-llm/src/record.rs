@@ -1,4 +1,4 @@
-//! Recordings: every call as it was, so that it can be looked at, and asked again without a model.
+//! Recordings of calls, for inspection and replay.
 
 use std::{
     fmt::Debug,
@@ -17,30 +17,24 @@ use crate::{FailureKind, Hear, Model, ModelAnswer, ModelFailure, ModelRequest};
 #[cfg(test)]
 mod tests;
 
-/// One call of a model: its request and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelCallRecord {
-    /// Which call it is: the digest of its request.
+    /// The digest of the request, which identifies the call.
     pub call: Digest,
-    /// What was asked.
     pub request: ModelRequest,
-    /// What came of it.
     pub outcome: CallOutcome,
 }
 
-/// The answer or the failure of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOutcome {
-    /// An answer, with the bytes that were sent for it.
+    /// The answer, with the bytes that were sent.
     Answered(ModelAnswer),
-    /// None.
     Failed(ModelFailure),
 }
 
 impl ModelCallRecord {
-    /// A recording of one call.
     pub fn new(request: &ModelRequest, outcome: &Result<ModelAnswer, ModelFailure>) -> Self {
         let outcome = match outcome {
             Ok(answer) => CallOutcome::Answered(answer.clone()),
@@ -50,13 +44,13 @@ impl ModelCallRecord {
     }
 }
 
-/// Somewhere to keep recordings.
+/// A destination for recordings.
 pub trait Recorder: Debug + Send + Sync {
-    /// Keeps one. What cannot be kept is an error, and then the answer is not given either.
+    /// Stores one recording. If that fails, the answer is not returned either.
     fn keep(&self, recording: ModelCallRecord) -> io::Result<()>;
 }
 
-/// In memory, for whoever puts them in a journal afterwards.
+/// In memory, for a journal.
 impl Recorder for Mutex<Vec<ModelCallRecord>> {
     fn keep(&self, recording: ModelCallRecord) -> io::Result<()> {
         self.lock().unwrap_or_else(PoisonError::into_inner).push(recording);
@@ -64,13 +58,13 @@ impl Recorder for Mutex<Vec<ModelCallRecord>> {
     }
 }
 
-/// A file with one recording in each line, as [`Replay`](crate::Replay) reads it.
+/// A file with one recording per line, for [`Replay`](crate::Replay).
 #[derive(Debug)]
 pub struct JsonLines(Mutex<File>);
 
 impl JsonLines {
-    /// Adds to the file, and makes it where it is not there. Only its owner can read it: prompts
-    /// are nobody else's business. One that is there and that others can read is refused.
+    /// Appends to the file, and creates it if necessary. Only its owner may read it, because
+    /// prompts are confidential; a file that others can read is refused.
     pub fn append(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.create(true).append(true);
@@ -90,17 +84,14 @@ impl Recorder for JsonLines {
     fn keep(&self, recording: ModelCallRecord) -> io::Result<()> {
         let mut line = serde_json::to_vec(&recording)?;
         line.push(b'\n');
-        // One write, so that a line is there whole or not at all while the process lives.
+        // A single write, so that a line is complete or absent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
     }
 }
 
-/// A model whose every call is recorded.
 #[derive(Debug)]
 pub struct RecordedModel {
-    /// Who is asked.
     pub model: Arc<dyn Model>,
-    /// Where the calls go.
     pub recorder: Arc<dyn Recorder>,
 }
 

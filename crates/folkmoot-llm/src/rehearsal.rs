@@ -1,10 +1,11 @@
-//! The rehearsal: a player in place of a model, which needs no network and says that it is one.
+//! The rehearsal: a built-in substitute for a model. It needs no network and says that it is not a
+//! model.
 //!
-//! It knows a few [exercises](Exercise), with solutions from bad to right and tests that tell them
-//! apart, so that what is said about them is true: code fails, is reflected on, attacked, mended,
-//! and passes. About anything else it says little, and always the same. The [`Cue`] tells it what a
-//! contribution is for; from its words alone it understands nothing. Where it has written code and
-//! can have it tested, it does, once, and says what came of it.
+//! It knows a few [exercises](Exercise), with solutions of different quality and tests that tell
+//! them apart. So its statements about them are true: code fails, is criticised, attacked,
+//! repaired, and passes. On other topics it says little, always the same. The [`Cue`] tells it the
+//! purpose of a call; it does not understand prompts. If it has written code and has a tool for it,
+//! it runs the tests once and reports the result.
 
 mod debate;
 mod exercise;
@@ -22,13 +23,12 @@ use tokio::time::Instant;
 pub use self::exercise::{Exercise, RehearsedSolution, Test, exercises};
 use crate::{Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, TokenUsage, request::TOOL_TURN};
 
-/// What it calls itself wherever a provider is named.
+/// Its name as a provider.
 pub const NAME: &str = "rehearsal";
 
-/// How its prose begins, so that nobody takes it for a model's.
+/// The beginning of its texts, so that nobody takes them for a model's.
 pub const NOTICE: &str = "(Rehearsal: no model was asked.)";
 
-/// The player.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rehearsal;
 
@@ -52,7 +52,7 @@ impl Model for Rehearsal {
             let (text, finish) = cut(text, request.max_tokens);
             for piece in text.split_inclusive(' ') {
                 hear.piece(piece);
-                // So that whoever listens can show it as it comes, and whoever gives up is heard.
+                // Lets a listener show the output, and a cancellation take effect.
                 tokio::task::yield_now().await;
             }
             Ok(ModelAnswer {
@@ -71,7 +71,7 @@ impl Model for Rehearsal {
     }
 }
 
-/// The answer, in the form that a turn with tools has.
+/// The answer in the form of a turn with tools.
 fn in_a_tool_turn(schema: &Value, material: &Map<String, Value>) -> Value {
     match schema.pointer("/properties/answer") {
         Some(answer) if answer.get("type").is_some_and(|word| word != "string") => {
@@ -81,7 +81,7 @@ fn in_a_tool_turn(schema: &Value, material: &Map<String, Value>) -> Value {
     }
 }
 
-/// The answer that people read: the notice, what there is to say, and the code.
+/// The answer for people: the notice, the text and the code.
 fn prose(material: &Map<String, Value>) -> String {
     let text = |key| material.get(key).and_then(Value::as_str).unwrap_or_default();
     let mut prose = format!("{NOTICE} {}", text("summary"));
@@ -91,7 +91,7 @@ fn prose(material: &Map<String, Value>) -> String {
     prose
 }
 
-/// A player is held to the longest answer too, at four bytes a token.
+/// Applies the maximum length, at four bytes per token.
 fn cut(mut text: String, max_tokens: u32) -> (String, Finish) {
     let bytes_max = usize::try_from(max_tokens).unwrap_or(usize::MAX).saturating_mul(4);
     if text.len() <= bytes_max {

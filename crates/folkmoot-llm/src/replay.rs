@@ -1,14 +1,14 @@
-//! Replay: recorded calls in place of a model.
+//! Replay: answers from recordings instead of a model.
 
 use std::{
     collections::{HashMap, VecDeque},
     fmt,
     io::{BufRead, BufReader, Read},
-    sync::{Mutex, PoisonError},
 };
 
 use folkmoot_core::Digest;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -20,29 +20,28 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Answers as it was answered before. A call that was made twice gives what it gave the first time,
-/// then the second; one that was never made, or not so often, is a failure that says so.
+/// Returns recorded outcomes. A call that was recorded several times returns them in order. A call
+/// that was not recorded, or not often enough, is a failure that says so.
 pub struct Replay {
     calls: Mutex<HashMap<Digest, VecDeque<CallOutcome>>>,
 }
 
-/// The longest line of a file, far above what one call can hold.
+/// The longest line; far more than a call needs.
 const LINE_BYTES_MAX: u64 = 64 << 20;
 
 impl Replay {
-    /// From recordings, oldest first.
+    /// From recordings, the oldest first.
     pub fn new(recordings: impl IntoIterator<Item = ModelCallRecord>) -> Self {
         let mut calls: HashMap<Digest, VecDeque<CallOutcome>> = HashMap::new();
         for recording in recordings {
-            // The request decides, not what the file says its digest is.
+            // The request identifies the call, not the digest in the file.
             calls.entry(recording.request.digest()).or_default().push_back(recording.outcome);
         }
         Self { calls: Mutex::new(calls) }
     }
 
     /// From a file of [`JsonLines`](crate::record::JsonLines). A last line that was cut off by a
-    /// crash is an error like any other: it says which line, and the rest can be kept by removing
-    /// it.
+    /// crash is an error with its number; remove the line to use the rest.
     pub fn from_json_lines(lines: impl Read) -> Result<Self, String> {
         let mut lines = BufReader::new(lines);
         let mut recordings = Vec::new();
@@ -60,8 +59,8 @@ impl Replay {
         Ok(Self::new(recordings))
     }
 
-    /// From the results of a run's steps, in the order in which they were recorded: every
-    /// recording, however deep inside.
+    /// From the results of a run's steps, in recorded order: every recording, however deeply
+    /// nested.
     pub fn from_journal<'a>(results: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut recordings = Vec::new();
         for result in results {
@@ -70,11 +69,11 @@ impl Replay {
         Self::new(recordings)
     }
 
-    /// Without the failures of calls that were answered at another time: for whoever wants an
-    /// answer, and not the same course.
+    /// Drops failures of calls that also have an answer, for users who want answers rather than the
+    /// same course.
     #[must_use]
     pub fn answers(self) -> Self {
-        for outcomes in self.calls().values_mut() {
+        for outcomes in self.calls.lock().values_mut() {
             if outcomes.iter().any(|outcome| matches!(outcome, CallOutcome::Answered(_))) {
                 outcomes.retain(|outcome| matches!(outcome, CallOutcome::Answered(_)));
             }
@@ -82,20 +81,15 @@ impl Replay {
         self
     }
 
-    /// How many calls are left.
     pub fn left(&self) -> usize {
-        self.calls().values().map(VecDeque::len).sum()
-    }
-
-    fn calls(&self) -> std::sync::MutexGuard<'_, HashMap<Digest, VecDeque<CallOutcome>>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock().values().map(VecDeque::len).sum()
     }
 }
 
 fn collect(value: &Value, into: &mut Vec<ModelCallRecord>) {
     match value {
         Value::Object(map) if map.contains_key("call") && map.contains_key("outcome") => {
-            // Whatever else has such keys is no recording, and nothing of it is lost.
+            // Other values with such keys are not recordings and are ignored.
             match ModelCallRecord::deserialize(value) {
                 Ok(recording) => into.push(recording),
                 Err(_) => map.values().for_each(|value| collect(value, into)),
@@ -121,7 +115,7 @@ impl Model for Replay {
     ) -> BoxFuture<'a, Result<ModelAnswer, ModelFailure>> {
         Box::pin(async move {
             let call = request.digest();
-            let outcome = self.calls().get_mut(&call).and_then(VecDeque::pop_front);
+            let outcome = self.calls.lock().get_mut(&call).and_then(VecDeque::pop_front);
             match outcome {
                 Some(CallOutcome::Answered(answer)) => {
                     hear.piece(&answer.text);

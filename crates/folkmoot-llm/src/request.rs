@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! A request to a model.
 
 use folkmoot_core::Digest;
 use serde::{Deserialize, Serialize};
@@ -8,31 +8,29 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelRequest {
-    /// What the model is, and how it is to behave.
+    /// The system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// What was said, oldest first. The last is the user's.
+    /// The conversation, the oldest first. The last message is the user's.
     pub messages: Vec<Message>,
-    /// The shape that the answer must have, if it must have one.
+    /// The required shape of the answer, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Schema>,
-    /// The longest answer.
     pub max_tokens: u32,
-    /// How freely it chooses its words; the vendor's own default where nothing is said.
+    /// The default is the vendor's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Where the vendor's dice start, for those that can be told.
+    /// The random seed, for vendors that support one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Names this call, so that a vendor that knows such keys charges for it once.
+    /// Identifies this call, so that a vendor that supports such keys charges once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// What the call is for. No vendor is told; the rehearsal plays from it.
+    /// The purpose of the call. It is not sent to vendors; the rehearsal uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cue: Option<Cue>,
 }
 
-/// One thing that was said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
@@ -40,37 +38,34 @@ pub struct Message {
     pub text: String,
 }
 
-/// Who said something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
-    /// Whoever asks the model.
     User,
     Assistant,
 }
 
-/// The shape of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schema {
-    /// What the vendor calls it: letters, digits, `_` and `-`.
+    /// A name for the vendor: letters, digits, `_` and `-`.
     pub name: String,
-    /// JSON Schema. Its references stay within it.
+    /// JSON Schema without external references.
     pub schema: Value,
 }
 
-/// What a call is for, as a rehearsal needs to know it.
+/// The purpose of a call, for the rehearsal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cue {
-    /// The sort of contribution: `proposal`, `critique`, `tests`, `ballot`, …
+    /// The kind of contribution: `proposal`, `critique`, `tests`, `ballot`, …
     pub part: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
-    /// What it is about: the topic, or the task, as the user wrote it.
+    /// The topic or task, as the user wrote it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub topic: String,
-    /// Which attempt at it this is, from 0.
+    /// The attempt's number, from 0.
     #[serde(default)]
     pub attempt: u32,
     /// What the contribution builds on: `language`, `code`, `candidates`, …
@@ -78,15 +73,15 @@ pub struct Cue {
     pub given: Value,
 }
 
-/// The name of the schema of a turn with tools: its answer is either a call, or the answer proper
-/// under `answer`.
+/// The name of the schema of a turn with tools. Its answer is a call, or the actual answer under
+/// `answer`.
 pub const TOOL_TURN: &str = "tool_turn";
 
-/// The longest answer that is asked for where nobody says.
+/// The default maximum length.
 pub const MAX_TOKENS: u32 = 4096;
 
 impl ModelRequest {
-    /// A question in one message.
+    /// A request with one message.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             system: None,
@@ -100,15 +95,15 @@ impl ModelRequest {
         }
     }
 
-    /// How much text there is to read.
+    /// The size of all texts.
     pub fn bytes(&self) -> usize {
         let schema = self.schema.as_ref().map_or(0, |schema| schema.schema.to_string().len());
         let said: usize = self.messages.iter().map(|message| message.text.len()).sum();
         self.system.as_ref().map_or(0, String::len) + said + schema
     }
 
-    /// Two requests are the same call if their digests are: all but the idempotency key, which
-    /// names one time of asking.
+    /// Identifies the call. The idempotency key is not part of it, because it names one particular
+    /// attempt.
     pub fn digest(&self) -> Digest {
         let unnamed = Self { idempotency_key: None, ..self.clone() };
         let bytes = serde_json::to_vec(&unnamed).expect("a request is plain data");

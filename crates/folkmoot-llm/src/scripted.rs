@@ -1,4 +1,4 @@
-//! A model that says what a test tells it to.
+//! A model that gives scripted replies, for tests.
 
 use std::{
     collections::VecDeque,
@@ -14,17 +14,14 @@ use tokio::time::sleep;
 
 use crate::{FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, TokenUsage};
 
-/// How a scripted model reacts to one call.
 #[derive(Clone, Debug)]
 pub(crate) enum ScriptedReply {
     Says(&'static str),
-    /// Says something and is cut off.
     IsCutOff(&'static str),
     Fails(FailureKind),
     FailsFor(FailureKind, u64),
-    /// Says something and fails then.
     Breaks(&'static str, FailureKind),
-    /// Says something and never ends.
+    /// Produces output and never ends.
     Hangs(&'static str),
 }
 
@@ -101,7 +98,7 @@ impl Model for ScriptedModel {
     }
 }
 
-/// Collects the text that is heard, and counts how often the answer began again.
+/// Collects the output, and counts how often it began again.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct CollectedText(pub(crate) String, pub(crate) usize);
 

@@ -1,5 +1,4 @@
-//! What the configuration says about models: who can be asked, what that costs, and how much may be
-//! spent.
+//! The configuration of models: providers, prices and budgets.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -19,32 +18,24 @@ mod tests;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSettings {
-    /// Who is asked where nobody says.
+    /// The default provider.
     pub provider: Option<String>,
-    /// Who can be asked.
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// What models cost, by their names.
+    /// Prices by model name.
     pub models: BTreeMap<String, Price>,
-    /// What one run may spend.
+    /// The budget of one run.
     pub budget: BudgetSettings,
 }
 
 folkmoot_core::vocabulary! {
-    /// The API that a provider speaks.
     pub enum ProviderKind {
-        /// Any endpoint that speaks OpenAI's wire format.
+        /// Any OpenAI-compatible server.
         OpenAi = "openai",
-        /// Anthropic's own.
         Anthropic = "anthropic",
-        /// Google's own.
         Gemini = "gemini",
-        /// Ollama's own.
         Ollama = "ollama",
-        /// A program on this machine.
         Command = "command",
-        /// Recorded answers.
         Replay = "replay",
-        /// The built-in player.
         Rehearsal = "rehearsal",
     }
 }
@@ -53,48 +44,47 @@ folkmoot_core::vocabulary! {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderSettings {
-    /// How it is spoken to.
     pub kind: ProviderKind,
-    /// Where it is.
     #[serde(default)]
     pub base_url: Option<String>,
-    /// The variable of the environment that holds its key.
+    /// The environment variable with its key.
     #[serde(default)]
     pub key_env: Option<String>,
-    /// The file that holds its key, which only its owner may read.
+    /// The file with its key, readable only by its owner.
     #[serde(default)]
     pub key_file: Option<PathBuf>,
-    /// Never a key itself: this is here to say so, and keeps nothing of it.
+    /// A key is refused in the configuration. This field exists to say so, and does not keep the
+    /// value.
     #[serde(default)]
     pub(crate) key: Option<KeyInSettings>,
-    /// The model to ask where nobody says.
+    /// The default model.
     #[serde(default)]
     pub model: Option<String>,
-    /// Who is asked when it fails: `provider` or `provider/model`, in order.
+    /// Where to turn if it fails: `provider` or `provider/model`, in order.
     #[serde(default)]
     pub fallback: Vec<String>,
-    /// The program and its arguments, of a `command`.
+    /// For `command`: the program and its arguments.
     #[serde(default)]
     pub command: Vec<String>,
-    /// The variables of the environment that a `command` gets, beside the usual few.
+    /// For `command`: names of additional environment variables.
     #[serde(default)]
     pub environment: Vec<String>,
-    /// The recordings, of a `replay`.
+    /// For `replay`: the recordings.
     #[serde(default)]
     pub file: Option<PathBuf>,
-    /// The longest answer that it is asked for, in tokens.
+    /// The default maximum length of an answer, in tokens.
     #[serde(default)]
     pub max_tokens: Option<u32>,
-    /// Calls at the same time.
+    /// Concurrent calls.
     #[serde(default = "concurrency")]
     pub concurrency: usize,
-    /// How often a call is tried at most.
+    /// Attempts per call.
     #[serde(default = "attempts")]
     pub attempts: u32,
-    /// How long one answer may take.
+    /// The time limit of an answer.
     #[serde(default = "timeout_ms")]
     pub timeout_ms: u64,
-    /// How long it may be silent.
+    /// The longest silence.
     #[serde(default = "silence_ms")]
     pub silence_ms: u64,
     /// The longest answer.
@@ -102,7 +92,7 @@ pub struct ProviderSettings {
     pub answer_bytes: usize,
 }
 
-/// Stands for a key in the configuration, which is refused.
+/// Deserialises from any value and keeps nothing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyInSettings;
 
@@ -112,7 +102,7 @@ impl<'de> Deserialize<'de> for KeyInSettings {
     }
 }
 
-/// The longest that anything may take: a day.
+/// The maximum of any time limit: a day.
 const TIME_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 
 fn concurrency() -> usize {
@@ -143,14 +133,12 @@ fn millis(time: Duration) -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetSettings {
-    /// Tokens, read and written.
     pub tokens: Option<u64>,
-    /// US dollars.
     pub usd: Option<f64>,
 }
 
 impl BudgetSettings {
-    /// The same, as it is counted.
+    /// Converts it to whole units.
     pub fn budget(&self) -> Result<Budget, String> {
         let usd_micros = self.usd.map(|usd| micros("usd", usd)).transpose()?;
         Ok(Budget { tokens: self.tokens, usd_micros })
@@ -158,7 +146,7 @@ impl BudgetSettings {
 }
 
 impl ProviderSettings {
-    /// A provider of which nothing is said but its kind.
+    /// A provider with only a kind.
     pub fn of(kind: ProviderKind) -> Self {
         Self {
             kind,
@@ -180,8 +168,7 @@ impl ProviderSettings {
         }
     }
 
-    /// How much is put up with. Everything together may take as long as two attempts and the waits
-    /// between.
+    /// The retry policy. The total limit allows two full attempts and the delays between.
     pub(crate) fn patience(&self) -> RetryPolicy {
         let usual = RetryPolicy::default();
         let total = Duration::from_millis(self.timeout_ms.saturating_mul(2)).max(usual.total);
@@ -190,7 +177,7 @@ impl ProviderSettings {
 }
 
 impl ModelSettings {
-    /// What is wrong with it, if anything: where, and what to write instead.
+    /// Returns what is invalid: where, and what to write instead.
     pub fn check(&self) -> Result<(), String> {
         for (name, provider) in &self.providers {
             check_name(name)?;
@@ -200,13 +187,13 @@ impl ModelSettings {
     }
 }
 
-/// What people call variables: capitals, digits and `_`.
+/// Whether this looks like an environment variable: capitals, digits and `_`.
 fn is_variable(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     name.chars().all(plain) && name.starts_with(|c: char| !c.is_ascii_digit())
 }
 
-/// A name is written on command lines and before a `/`.
+/// Names appear on command lines and before a `/`.
 fn check_name(name: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
@@ -222,7 +209,7 @@ impl ProviderSettings {
                         file of mode 0600 with `key_file`"
                 .to_owned());
         }
-        // Not repeated: it may be the key itself, which is an easy mistake.
+        // Do not repeat the text: it may be the key itself, an easy mistake.
         if let Some(variable) = &self.key_env
             && !is_variable(variable)
         {

@@ -1,6 +1,6 @@
-//! Structured answers: the schema goes with the request, the answer is validated, there is one
-//! repair turn, and what does not fit after that is recorded as unparsed. It never counts as an
-//! answer.
+//! Structured answers: the schema is sent with the request, the answer is validated, and there is
+//! one repair turn. An answer that does not fit after that is recorded as unparsed and never
+//! counts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,26 +19,23 @@ pub use bounds::Bounds;
 pub use portable::{portable, strict};
 pub use strict::parse;
 
-/// What came of asking for a shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StructuredAnswer {
-    /// What was understood.
     pub outcome: ParseOutcome,
-    /// Every call that was made for it, in order: one, or two with the repair turn.
+    /// All calls in order: one, or two with the repair turn.
     pub answers: Vec<ModelAnswer>,
 }
 
-/// Whether an answer could be parsed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParseOutcome {
     /// A value that fits the schema.
     Parsed(Value),
-    /// Nothing. Why, in words, for the record.
+    /// The reason, for the record.
     Unparsed(String),
 }
 
-/// Checks values against one schema.
+/// Validates values against one schema.
 #[derive(Debug)]
 pub struct SchemaValidator {
     fits: jsonschema::Validator,
@@ -46,14 +43,14 @@ pub struct SchemaValidator {
     schema: Value,
 }
 
-/// How many of a value's faults are told.
+/// How many problems are reported.
 const FAULTS_TOLD: usize = 5;
-/// How much of each is told: a model's own words are in it.
+/// The length of each report, which contains the model's words.
 const FAULT_CHARS: usize = 300;
 
 impl SchemaValidator {
-    /// Compiles a schema. References to other documents are refused, and nothing is fetched; so is
-    /// what nobody could finish checking.
+    /// Compiles a schema. External references are refused and nothing is fetched; schemas that
+    /// could take forever to check are refused too.
     pub fn new(schema: &Value) -> Result<Self, String> {
         let bounds = Bounds::of(schema)?;
         let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(100_000).size_limit(1 << 20);
@@ -61,19 +58,19 @@ impl SchemaValidator {
         built.map(|fits| Self { fits, bounds, schema: schema.clone() }).map_err(|error| error.to_string())
     }
 
-    /// What is wrong with a value, if anything.
+    /// Returns what is wrong with a value.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         self.bounds.check(value)?;
         let faults: Vec<String> = self.fits.iter_errors(value).take(FAULTS_TOLD).map(|fault| told(&fault)).collect();
         if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
     }
 
-    /// Reads an answer's text. It must be JSON, all of it, and fit; one code fence around all of it
-    /// is taken off.
+    /// Parses an answer. All of it must be JSON that fits; one code fence around all of it is
+    /// removed.
     pub fn read(&self, text: &str) -> Result<Value, String> {
         let value = parse(unfenced(text))?;
         let Err(why) = self.check(&value) else { return Ok(value) };
-        // Whoever is held to a strict schema can leave nothing out, and says null.
+        // With a strict schema a model cannot omit anything and writes null instead.
         let mut lean = value;
         portable::without_nulls(&self.schema, &mut lean);
         self.check(&lean).map(|()| lean).map_err(|_| why)
@@ -83,12 +80,11 @@ impl SchemaValidator {
 fn told(fault: &jsonschema::ValidationError<'_>) -> String {
     let place = fault.instance_path().to_string();
     let at = if place.is_empty() { String::new() } else { format!("{place}: ") };
-    // Without the value: what is wrong with an answer is told where an answer must not be.
+    // Without the value: this report is stored where answers must not be.
     format!("{at}{}", fault.masked()).chars().take(FAULT_CHARS).collect()
 }
 
-/// Many models write a code fence around JSON, whatever they are told. Anything else around it is
-/// not taken off.
+/// Many models put a code fence around JSON, whatever the prompt says. Nothing else is removed.
 fn unfenced(text: &str) -> &str {
     let text = unthought(text.trim());
     let inner =
@@ -96,14 +92,14 @@ fn unfenced(text: &str) -> &str {
     inner.filter(|inner| inner.starts_with(char::is_whitespace)).map_or(text, str::trim)
 }
 
-/// Some local servers pass on what a model thought before it answered.
+/// Some local servers include the model's reasoning before the answer.
 fn unthought(text: &str) -> &str {
     let thought = text.strip_prefix("<think>").and_then(|text| text.split_once("</think>"));
     thought.map_or(text, |(_, answer)| answer.trim())
 }
 
-/// Asks for an answer of the request's schema. `Err` is a call that failed; an answer that does not
-/// fit is no error.
+/// Asks for an answer that fits the request's schema. `Err` means that a call failed; an answer
+/// that does not fit is not an error.
 pub async fn ask(
     model: &dyn Model,
     prompts: &Prompts,
@@ -137,7 +133,7 @@ pub async fn ask(
     })
 }
 
-/// Reads an answer, and says why it cannot be read.
+/// Parses an answer, or says why it cannot be parsed.
 pub fn read(shape: &SchemaValidator, answer: &ModelAnswer) -> Result<Value, String> {
     shape.read(&answer.text).map_err(|why| match answer.finish {
         Finish::Stop => why,
@@ -151,7 +147,7 @@ fn unparsed(why: String, answers: Vec<ModelAnswer>) -> StructuredAnswer {
     StructuredAnswer { outcome: ParseOutcome::Unparsed(why), answers }
 }
 
-/// The same conversation, with what was wrong. The idempotency key names another call.
+/// The same conversation with the problem appended. It has another idempotency key.
 pub fn repair(
     prompts: &Prompts,
     request: &ModelRequest,

@@ -20,7 +20,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Everybody who can be told. Clones are the same channels.
+/// All configured channels. Clones share the same channels.
 #[derive(Clone, Debug)]
 pub struct Channels {
     post: Arc<Post>,
@@ -32,7 +32,7 @@ pub struct Channels {
 struct ConfiguredChannel {
     kind: ChannelKind,
     events: Vec<Pattern>,
-    /// Or why nobody can be told: a secret that is not there stops no server that holds gates.
+    /// The route, or why the channel cannot be used. A missing secret does not stop the server.
     road: Result<ChannelRoute, String>,
 }
 
@@ -47,19 +47,17 @@ enum ChannelRoute {
 /// A channel, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelInfo {
-    /// Its name in the configuration.
     pub name: String,
-    /// How it tells people.
     pub kind: ChannelKind,
-    /// What it is told of without being named.
+    /// Events that it receives without being named by a gate.
     pub events: Vec<Pattern>,
-    /// Why nobody can be told.
+    /// Why the channel cannot be used.
     pub problem: Option<String>,
 }
 
 impl Channels {
-    /// Reads their secrets. `Err` for a configuration that is wrong in itself, with the channel and
-    /// what to do.
+    /// Reads the channels' secrets. Returns `Err` if the configuration itself is invalid, with the
+    /// channel and what to do.
     pub fn new(
         notify: &Notify,
         channels: &BTreeMap<String, settings::ChannelSettings>,
@@ -80,17 +78,16 @@ impl Channels {
         Ok(Self { post: Arc::new(Post::new(guard, trust.clone())), trust, named: Arc::new(named) })
     }
 
-    /// Sends to webhooks that the configuration does not name.
+    /// The sender for webhooks that the configuration does not name.
     pub fn post(&self) -> &Post {
         &self.post
     }
 
-    /// Whether there is such a channel.
     pub fn has(&self, name: &str) -> bool {
         self.named.contains_key(name)
     }
 
-    /// Who they are, and what each is told of without being named.
+    /// The channels and the events that each receives without being named.
     pub fn subscriptions(&self) -> Vec<Subscription> {
         let subscription = |(name, channel): (&String, &ConfiguredChannel)| Subscription {
             channel: name.clone(),
@@ -99,7 +96,7 @@ impl Channels {
         self.named.iter().map(subscription).collect()
     }
 
-    /// All of them, for people.
+    /// All channels, for display.
     pub fn list(&self) -> Vec<ChannelInfo> {
         let listed = |(name, channel): (&String, &ConfiguredChannel)| ChannelInfo {
             name: name.clone(),
@@ -110,14 +107,14 @@ impl Channels {
         self.named.iter().map(listed).collect()
     }
 
-    /// Tells the channel `name` once.
+    /// Sends one message to the channel `name`, once.
     pub async fn send(&self, name: &str, message: &Notification, now: Timestamp) -> Result<(), SendFailure> {
         let Some(channel) = self.named.get(name) else {
             return Err(SendFailure::never(format!(
                 "there is no channel {name:?}: add [channels.{name}] to the configuration"
             )));
         };
-        // Later: what is missing can be put there, and the server started anew.
+        // A retry may help: somebody can add the secret and restart the server.
         let road = channel.road.as_ref().map_err(|why| SendFailure::later(why.as_str()))?;
         match road {
             ChannelRoute::Webhook { url, secret } => {
@@ -141,7 +138,7 @@ impl ConfiguredChannel {
 }
 
 impl ChannelRoute {
-    /// The settings have been checked; what can be missing now are the secrets.
+    /// The settings have been checked, so only secrets can be missing.
     fn new(settings: &settings::ChannelSettings, programs: &Arc<dyn Programs>) -> Result<Self, String> {
         let missing = "it was checked that it is there";
         Ok(match settings.kind {

@@ -1,6 +1,6 @@
-//! The desktop of whoever runs the server: `notify-send` on Linux, `osascript` on macOS.
+//! Desktop notifications on the server's machine: `notify-send` on Linux, `osascript` on macOS.
 //!
-//! What is shown are arguments of the program, behind `--`; no shell reads them.
+//! Texts are passed as arguments after `--`; no shell interprets them.
 
 use std::{collections::BTreeMap, env, fmt, pin::Pin, sync::Arc, time::Duration};
 
@@ -17,16 +17,16 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const TITLE_CHARS_MAX: usize = 120;
 const TEXT_CHARS_MAX: usize = 300;
 
-/// What such a program needs of our environment to find the desktop.
+/// The environment variables that these programs need to find the desktop.
 const VARIABLES: [&str; 6] =
     ["DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XAUTHORITY", "PATH"];
 
-/// Starts programs, outside of the jail. This crate starts none itself.
+/// Starts programs outside the jail. This crate starts none itself.
 pub trait Programs: fmt::Debug + Send + Sync {
-    /// Whether there is such a program on the environment's `PATH`.
+    /// Whether the program is on the environment's `PATH`.
     fn is_installed(&self, program: &str, environment: &BTreeMap<String, String>) -> bool;
 
-    /// Runs a program to its end; `Err` says why it failed.
+    /// Runs a program to its end. `Err` says why it failed.
     fn run<'a>(
         &'a self,
         command: &'a [String],
@@ -35,7 +35,7 @@ pub trait Programs: fmt::Debug + Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 }
 
-/// The desktop that this process belongs to, if any.
+/// The desktop session of this process, if any.
 #[derive(Clone, Debug)]
 pub struct Desktop {
     programs: Arc<dyn Programs>,
@@ -44,14 +44,14 @@ pub struct Desktop {
 }
 
 impl Desktop {
-    /// As the environment says.
+    /// From this process's environment.
     pub fn here(programs: Arc<dyn Programs>) -> Self {
         let environment =
             VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect();
         Self { programs, environment, is_mac: cfg!(target_os = "macos") }
     }
 
-    /// Why nothing can be shown; what to do about it.
+    /// Why notifications cannot be shown, and what to do.
     pub fn check(&self) -> Result<(), String> {
         if self.is_mac {
             return self.must_have("osascript", "it is a part of macOS");
@@ -73,7 +73,6 @@ impl Desktop {
         }
     }
 
-    /// Shows `message`.
     pub async fn send(&self, message: &Notification) -> Result<(), SendFailure> {
         self.check().map_err(SendFailure::never)?;
         self.programs.run(&self.command(message), &self.environment, TIMEOUT).await.map_err(SendFailure::later)
@@ -91,7 +90,7 @@ impl Desktop {
             let said = script.iter().flat_map(|line| ["-e", line]);
             ["osascript"].into_iter().chain(said).chain(["--", &title, &body]).collect()
         } else {
-            // Some desktops read the body as markup.
+            // Some desktops interpret the body as markup.
             body = escaped(&body);
             vec!["notify-send", "--app-name=Folkmoot", "--", &title, &body]
         };

@@ -1,7 +1,7 @@
-//! How Folkmoot tells people: webhooks, Slack, mail, the desktop.
+//! Sends notifications: webhooks, Slack, mail, the desktop.
 //!
-//! A channel is told, or says why not; it never decides when to try again, and never touches a
-//! gate.
+//! A channel sends a message once, or says why it could not. It never decides when to retry, and
+//! never touches a gate.
 //!
 //! ```text
 //! Channels::send ─┬▶ webhook ─┐

@@ -1,9 +1,8 @@
-//! Mail, by SMTP to the one server that the configuration names.
+//! Mail over SMTP, to the server that the configuration names.
 //!
-//! Each recipient gets a message of their own, so that one address that is wrong keeps it from
-//! nobody else. A message has the same Message-ID however often it is sent, so that mail programs
-//! show a repetition once, and refers to its thread, so that they show what belongs to one gate
-//! together.
+//! Each recipient gets a separate message, so that one wrong address does not affect the others. A
+//! message that is sent again keeps its Message-ID, so that mail programs show it once. It refers
+//! to its thread, so that they group the messages of one gate.
 
 use std::{
     net::IpAddr,
@@ -39,7 +38,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// How long it may take to tell everybody.
+/// The time limit for sending to all recipients.
 const MAIL_TIMEOUT: Duration = Duration::from_secs(30);
 const TITLE_CHARS_MAX: usize = 200;
 const TEXT_CHARS_MAX: usize = 8_000;
@@ -49,12 +48,12 @@ const SHOWN_CHARS_MAX: usize = 200;
 folkmoot_core::vocabulary! {
     /// How the connection to the mail server is encrypted.
     pub enum MailTls {
-        /// It begins in plain text and is encrypted before anything is said: usually port 587.
-        /// Refused where the server does not offer it.
+        /// Begins in plain text and is encrypted before anything is sent: usually port 587. Refused
+        /// if the server does not offer it.
         StartTls = "starttls",
         /// Encrypted from the first byte: usually port 465.
         Tls = "tls",
-        /// Not at all: only to this machine, or to what `allow` in [notify] names.
+        /// Unencrypted: only to this machine, or to what `allow` in [notify] names.
         None = "none",
     }
 }
@@ -62,21 +61,19 @@ folkmoot_core::vocabulary! {
 /// The mail server, the sender and the recipients.
 #[derive(Clone, Debug)]
 pub struct MailServer {
-    /// Its name: its certificate has to be for it.
+    /// Its host name, which its certificate must match.
     pub host: String,
-    /// Where it listens.
     pub port: u16,
-    /// How the conversation is kept from others.
     pub tls: MailTls,
-    /// Who we are to it.
+    /// User name and password.
     pub login: Option<(String, Secret)>,
-    /// Who writes.
+    /// The sender.
     pub from: Mailbox,
     pub to: Vec<Mailbox>,
 }
 
-/// Sends `message` to everybody. It is told when the server has taken it for each of them, but for
-/// those that it will never take while it takes it for others.
+/// Sends `message` to all recipients. Succeeds if the server accepted it for at least one of them
+/// and permanently refused it for the others.
 pub async fn send(
     server: &MailServer,
     guard: &AddressGuard,
@@ -99,7 +96,8 @@ pub async fn send(
             Ok(Err(error)) => judged(server, to, &error),
             Err(_) => late(),
         };
-        // One that may be told later decides: all are sent it again, and recognise it.
+        // A failure that may pass decides the result: the message is sent again to all, and mail
+        // programs recognise it.
         if failed.as_ref().is_none_or(|failed| failed.again == crate::RetryAdvice::Never) {
             failed = Some(undelivered);
         }
@@ -122,7 +120,7 @@ async fn transport(
     let (host, encryption) = match server.tls {
         MailTls::StartTls => (server.host.clone(), Encryption::Required(parameters(server, trust)?)),
         MailTls::Tls => (server.host.clone(), Encryption::Wrapper(parameters(server, trust)?)),
-        // To exactly the address that was looked at.
+        // Connect to exactly the address that was checked.
         MailTls::None => (plain_address(server, guard).await?.to_string(), Encryption::None),
     };
     let transport = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
@@ -146,7 +144,8 @@ fn parameters(server: &MailServer, trust: &Trust) -> Result<TlsParameters, SendF
     parameters.build().map_err(wrong)
 }
 
-/// Without TLS everybody on the way can read along, so that there must be no way.
+/// Without TLS anybody on the network path could read the mail, so only loopback and allowed
+/// addresses are accepted.
 async fn plain_address(server: &MailServer, guard: &AddressGuard) -> Result<IpAddr, SendFailure> {
     let found = guard.look_up(&server.host).await.map_err(|error| SendFailure::later(error.to_string()))?;
     if let Some(loopback) =
@@ -165,15 +164,15 @@ async fn plain_address(server: &MailServer, guard: &AddressGuard) -> Result<IpAd
     }
 }
 
-/// What the server said no to. A password can be mended, and so can most else; an address that does
-/// not exist cannot.
+/// Explains a refusal. Most problems can be fixed, so a retry may help; an address that does not
+/// exist stays refused.
 fn judged(server: &MailServer, to: &Mailbox, error: &Error) -> SendFailure {
     let hidden = server.login.as_ref().map_or_else(Keys::default, |(name, password)| as_sent(name, password.reveal()));
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    // Erased before it is cut: of a password that the cut goes through, the first part would stay.
+    // Erase before cutting: a cut through a password would leave its first part visible.
     let said = text::line(&hidden.erase(&cause.to_string()), SHOWN_CHARS_MAX);
     let code = error.status().map(u16::from);
     let is_login = code.is_some_and(|code| matches!(code, 530 | 534 | 535 | 538));
@@ -185,7 +184,7 @@ fn judged(server: &MailServer, to: &Mailbox, error: &Error) -> SendFailure {
     if error.is_permanent() && !is_login { SendFailure::never(reason) } else { SendFailure::later(reason) }
 }
 
-/// The password, and how it is written on its way: alone, or behind the user's name.
+/// The password in the forms in which SMTP sends it: alone, or after the user name.
 fn as_sent(name: &str, password: &str) -> Keys {
     let plain = format!("\0{name}\0{password}");
     Keys::new([password.to_owned(), STANDARD.encode(password), STANDARD.encode(plain)].map(|text| ("", text)))
@@ -200,7 +199,7 @@ fn write(server: &MailServer, to: &Mailbox, message: &Notification, now: Timesta
         .subject(text::line(&message.title, TITLE_CHARS_MAX))
         .date(sent)
         .message_id(Some(message_id(&message.id, domain)))
-        // So that nobody's absence note is sent back.
+        // Suppresses automatic replies.
         .raw_header(HeaderValue::new(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-generated".to_owned()));
     if let Some(thread) = &message.thread {
         mail = mail.references(message_id(thread, domain));
@@ -209,7 +208,7 @@ fn write(server: &MailServer, to: &Mailbox, message: &Notification, now: Timesta
         .map_err(|error| SendFailure::never(format!("no mail can be made of it: {error}")))
 }
 
-/// Only what an id can be made of: the rest would end it, or the header.
+/// Keeps only characters that are valid in an id; others could end the id or the header.
 fn message_id(id: &str, domain: &str) -> String {
     let id: String =
         id.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' }).collect();
@@ -254,7 +253,7 @@ fn html(message: &Notification) -> String {
     page + "</body></html>\n"
 }
 
-/// `smtp.example.org:587`, in its parts. Without a port, the usual one.
+/// Splits `smtp.example.org:587`. Without a port, uses the default for `tls`.
 pub(crate) fn host_and_port(server: &str, tls: MailTls) -> Result<(String, u16), String> {
     let wrong = || format!("{server:?} is no mail server: write its name and port, such as \"smtp.example.org:587\"");
     let usual = match tls {
@@ -263,7 +262,7 @@ pub(crate) fn host_and_port(server: &str, tls: MailTls) -> Result<(String, u16),
         MailTls::None => 25,
     };
     let (host, port) = match server.rsplit_once(':') {
-        // An IPv6 address is written in brackets, so that its last part is not taken for a port.
+        // An IPv6 address is in brackets, so that its last part is not taken for a port.
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse().map_err(|_| wrong())?),
         _ => (server, usual),
     };
@@ -275,7 +274,7 @@ pub(crate) fn host_and_port(server: &str, tls: MailTls) -> Result<(String, u16),
     Ok((host.to_owned(), port))
 }
 
-/// Somebody's address: `ops@example.org`, or `Operations <ops@example.org>`.
+/// Parses `ops@example.org` or `Operations <ops@example.org>`.
 pub(crate) fn mailbox(text: &str) -> Result<Mailbox, String> {
     text.parse().map_err(|_| format!("{text:?} is no mail address: write ops@example.org"))
 }

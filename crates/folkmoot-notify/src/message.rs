@@ -1,36 +1,34 @@
-//! What a channel is told, and why it was not.
+//! The message for a channel, and the reason if sending fails.
 
 pub use folkmoot_core::delivery::RetryAdvice;
 
 /// The message that a channel sends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notification {
-    /// The same however often it is sent, so that a receiver can tell a repetition.
+    /// Stays the same if the message is sent again, so that a receiver can detect repetitions.
     pub id: String,
-    /// Of the event, as on the feed: `gate.opened`.
+    /// The event's type, as on the feed: `gate.opened`.
     pub kind: String,
-    /// When it happened, in RFC 3339.
+    /// The time of the event, in RFC 3339.
     pub at: String,
-    /// The event, as the feed has it: for programs.
+    /// The event as the feed has it, for programs.
     pub data: serde_json::Value,
-    /// In one line: for people.
+    /// One line, for people.
     pub title: String,
-    /// What it is about, as plain text.
+    /// The details, as plain text.
     pub text: String,
-    /// Who, how risky, until when: in the order in which they are shown.
+    /// Requester, risk, deadline and so on, in display order.
     pub facts: Vec<(String, String)>,
-    /// Where to look, or what to type.
+    /// The page to open, or the command to type.
     pub link: Option<NotificationLink>,
-    /// What it belongs to, such as a gate: mail programs show messages of one thread together.
+    /// What it belongs to, such as a gate. Mail programs group messages by thread.
     pub thread: Option<String>,
 }
 
 /// Where or how to act on a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotificationLink {
-    /// A page to open.
     Page(String),
-    /// A command to type.
     Command(String),
 }
 
@@ -38,9 +36,8 @@ pub enum NotificationLink {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct SendFailure {
-    /// What happened. Holds no secret: it is shown and logged.
+    /// The reason. It contains no secret, because it is shown and logged.
     pub reason: String,
-    /// Whether it may help to try again.
     pub again: RetryAdvice,
 }
 

@@ -1,8 +1,8 @@
-//! One POST over HTTP, to where the [guard](AddressGuard) lets it go.
+//! One HTTP POST, to an address that the [guard](AddressGuard) allows.
 //!
-//! No redirect is followed: it would send what was signed for one receiver to another, chosen by
-//! whoever answers, and the address can be corrected where it is written. No proxy of the
-//! environment is used: it would connect for us, and to where the guard does not see.
+//! Redirects are not followed: the receiver could send a message that was signed for it to any
+//! other address. Proxies of the environment are not used: a proxy would connect in our place, and
+//! the guard could not check the address.
 
 use std::{error::Error as _, sync::OnceLock, time::Duration};
 
@@ -19,46 +19,45 @@ use reqwest::{
 
 use crate::{RetryAdvice, SendFailure, text};
 
-/// How long a receiver may take, from the connection to its answer.
+/// The time limit, from connecting to the response.
 pub const POST_TIMEOUT: Duration = Duration::from_secs(15);
-/// How much of a refusal is read. What it says is shown in one line, so no more is of use.
+/// How much of an error response is read; it is shown in one line.
 const ANSWER_BYTES_MAX: usize = 4 * 1024;
 /// How much of it is shown.
 const SHOWN_CHARS_MAX: usize = 200;
-/// The longest that a receiver can have us wait.
+/// The longest `Retry-After` that is honoured.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Sends to whoever may be sent to.
+/// Sends requests to allowed addresses.
 #[derive(Debug)]
 pub struct Post {
     guard: AddressGuard,
     trust: Trust,
     patience: Duration,
-    /// Made when the first of them is needed: reading this machine's certificates takes longer than
-    /// most requests.
+    /// Created on first use, because reading the machine's certificates takes longer than most
+    /// requests.
     https: OnceLock<Client>,
     http: OnceLock<Client>,
 }
 
 impl Post {
-    /// Sends to whom the guard lets through and the certificates vouch for.
+    /// Sends to addresses that the guard allows and, over TLS, that the certificates authenticate.
     pub fn new(guard: AddressGuard, trust: Trust) -> Self {
         Self { guard, trust, patience: POST_TIMEOUT, https: OnceLock::new(), http: OnceLock::new() }
     }
 
-    /// With another patience.
+    /// Sets the time limit.
     pub fn patient_for(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Who may be sent to.
     pub fn guard(&self) -> &AddressGuard {
         &self.guard
     }
 
-    /// Sends this JSON once. 2xx is success, and its body is not read. What is `hidden` is in no
-    /// reason.
+    /// Sends this JSON once. 2xx is success, and its body is not read. Error reasons do not contain
+    /// what is `hidden`.
     pub(crate) async fn json(
         &self,
         url: &str,
@@ -89,7 +88,7 @@ impl Post {
                 .redirect(redirect::Policy::none())
                 .retry(retry::never())
                 .referer(false)
-                // Messages are rare, and a receiver that moves is to be found anew.
+                // Messages are rare, and a receiver that moved must be resolved again.
                 .pool_max_idle_per_host(0)
                 .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")))
                 .build()
@@ -98,7 +97,7 @@ impl Post {
     }
 }
 
-/// Without path and query: in those, many services keep their secret.
+/// The address without path and query, in which many services put a secret.
 fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
@@ -114,7 +113,7 @@ fn unsent(url: &Url, error: &reqwest::Error, hidden: &Keys) -> SendFailure {
             None => break,
         }
     }
-    // Only the innermost: the outermost sentence repeats the whole address.
+    // Only the innermost cause: the outer message contains the whole address.
     let reason = if error.source().is_some() { cause.to_string() } else { "the request failed".to_owned() };
     SendFailure::later(format!(
         "{} cannot be reached: {}",
@@ -139,7 +138,7 @@ async fn refused(url: &Url, mut answer: Response, hidden: &Keys) -> SendFailure 
     }
     let wait = retry_after(answer.headers()).map(|wait| wait.min(WAIT_MAX));
     let mut said = Vec::new();
-    // What was said before it broke off is enough to explain a refusal.
+    // If the body breaks off, its beginning is enough to explain the error.
     while let Ok(Some(chunk)) = answer.chunk().await {
         let room = ANSWER_BYTES_MAX - said.len();
         said.extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -147,9 +146,9 @@ async fn refused(url: &Url, mut answer: Response, hidden: &Keys) -> SendFailure 
             break;
         }
     }
-    // Erased before it is cut: of a secret that the cut goes through, the first part would stay.
+    // Erase before cutting: a cut through a secret would leave its first part visible.
     let said = text::line(&hidden.erase(&String::from_utf8_lossy(&said)), SHOWN_CHARS_MAX);
-    // A page is for a browser, and says nothing in one line.
+    // An HTML page says nothing useful in one line.
     let reason = if said.is_empty() || said.starts_with('<') {
         format!("{origin} answered {status}")
     } else {
@@ -158,7 +157,7 @@ async fn refused(url: &Url, mut answer: Response, hidden: &Keys) -> SendFailure 
     let again = match (status, wait) {
         (StatusCode::GONE, _) => RetryAdvice::Never,
         (StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE, Some(wait)) => RetryAdvice::After(wait),
-        // Also where it is our fault by the book: receivers are misconfigured, and mended.
+        // Also for 4xx: receivers are misconfigured and then fixed.
         _ => RetryAdvice::Later,
     };
     SendFailure { reason, again }

@@ -1,4 +1,4 @@
-//! What the configuration says about telling people: `[notify]`, and each `[channels.NAME]`.
+//! The settings of notifications: `[notify]` and each `[channels.NAME]`.
 
 use std::path::PathBuf;
 
@@ -10,21 +10,20 @@ use crate::{
     mail::{self, MailTls},
 };
 
-/// `[notify]`: what holds for all channels and webhooks.
+/// `[notify]`: settings for all channels and webhooks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Notify {
-    /// Networks, addresses and host names that may be sent to although not everybody can reach
-    /// them.
+    /// Networks, addresses and host names that are not public but may be sent to.
     pub allow: Vec<String>,
-    /// Where people reach this server, for the links in messages.
+    /// The public address of this server, for links in messages.
     pub public_url: Option<String>,
-    /// Certificates in PEM that are believed beside those that this machine believes.
+    /// Certificates in PEM that are trusted in addition to the machine's.
     pub ca_file: Option<PathBuf>,
 }
 
 impl Notify {
-    /// Says what is wrong with it.
+    /// Returns what is invalid.
     pub fn check(&self) -> Result<(), String> {
         AddressGuard::new(&self.allow).map_err(|why| format!("`allow`: {why}"))?;
         match &self.public_url {
@@ -39,13 +38,12 @@ impl Notify {
 folkmoot_core::vocabulary! {
     /// The medium of a channel.
     pub enum ChannelKind {
-        /// A POST to a program of one's own, signed.
+        /// A signed POST to the user's own program.
         Webhook = "webhook",
-        /// A channel of Slack's.
+        /// A Slack channel.
         Slack = "slack",
-        /// Mail.
         Mail = "mail",
-        /// The desktop of whoever runs the server.
+        /// The desktop of the server's machine.
         Desktop = "desktop",
     }
 }
@@ -54,54 +52,54 @@ folkmoot_core::vocabulary! {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelSettings {
-    /// How it tells people.
     pub kind: ChannelKind,
-    /// What it is told of, whether or not a gate names it: `gate.opened`, `gate.*`, `*`.
+    /// Events that it receives even if no gate names it: `gate.opened`, `gate.*`, `*`.
     #[serde(default)]
     pub events: Vec<Pattern>,
-    /// Where a webhook goes. Of Slack, that is a secret.
+    /// The address of a webhook. Slack's is a secret and not allowed here.
     #[serde(default)]
     pub url: Option<String>,
-    /// The variable of the environment that holds Slack's address.
+    /// The environment variable with Slack's address.
     #[serde(default)]
     pub url_env: Option<String>,
-    /// The file that holds Slack's address, which only its owner may read.
+    /// The file with Slack's address, readable only by its owner.
     #[serde(default)]
     pub url_file: Option<PathBuf>,
-    /// The variable that holds what a webhook is signed with.
+    /// The environment variable with the webhook's signing secret.
     #[serde(default)]
     pub secret_env: Option<String>,
-    /// The file that holds it.
+    /// The file with the signing secret.
     #[serde(default)]
     pub secret_file: Option<PathBuf>,
     /// The mail server and its port.
     #[serde(default)]
     pub server: Option<String>,
-    /// How the conversation with it is kept from others.
+    /// How the connection to it is encrypted.
     #[serde(default)]
     pub tls: Option<MailTls>,
-    /// Who we are to it.
+    /// The user name at the mail server.
     #[serde(default)]
     pub username: Option<String>,
-    /// The variable that holds the password.
+    /// The environment variable with the password.
     #[serde(default)]
     pub password_env: Option<String>,
-    /// The file that holds it.
+    /// The file with the password.
     #[serde(default)]
     pub password_file: Option<PathBuf>,
-    /// Who writes.
+    /// The sender.
     #[serde(default)]
     pub from: Option<String>,
     #[serde(default)]
     pub to: Vec<String>,
-    /// Never a secret itself: these are here to say so, and keep nothing of it.
+    /// Secrets are refused in the configuration. This field exists to say so, and does not keep the
+    /// value.
     #[serde(default)]
     secret: Option<SecretInSettings>,
     #[serde(default)]
     password: Option<SecretInSettings>,
 }
 
-/// Stands for a secret in the configuration, which is refused.
+/// Deserialises from any value and keeps nothing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SecretInSettings;
 
@@ -112,7 +110,7 @@ impl<'de> Deserialize<'de> for SecretInSettings {
 }
 
 impl ChannelSettings {
-    /// A channel of this kind that says nothing else.
+    /// A channel of this kind without other settings.
     pub fn new(kind: ChannelKind) -> Self {
         Self {
             kind,
@@ -134,7 +132,7 @@ impl ChannelSettings {
         }
     }
 
-    /// Says what is wrong with it, as far as can be told without looking at its secrets.
+    /// Returns what is invalid, without reading its secrets.
     pub fn check(&self, guard: &AddressGuard) -> Result<(), String> {
         let kind = self.kind;
         if let Some(key) = [("secret", self.secret), ("password", self.password)].iter().find(|(_, key)| key.is_some())
@@ -181,12 +179,12 @@ impl ChannelSettings {
         }
     }
 
-    /// How a mail channel keeps its conversation from others.
+    /// The encryption of a mail channel, with the default applied.
     pub fn tls(&self) -> MailTls {
         self.tls.unwrap_or(MailTls::StartTls)
     }
 
-    /// Which of its keys are there, and for which kind each of them is.
+    /// The keys that are set, each with the kind it belongs to.
     fn keys(&self) -> impl Iterator<Item = (&'static str, ChannelKind)> {
         [
             ("url", self.url.is_some(), ChannelKind::Webhook),
@@ -206,7 +204,7 @@ impl ChannelSettings {
         .filter_map(|(key, is_there, kind)| is_there.then_some((key, kind)))
     }
 
-    /// Makes paths that are relative start at `folder`.
+    /// Resolves relative paths against `folder`.
     pub fn relative_to(&mut self, folder: &std::path::Path) {
         for path in [&mut self.url_file, &mut self.secret_file, &mut self.password_file].into_iter().flatten() {
             *path = folder.join(&*path);

@@ -1,4 +1,4 @@
-//! Slack, by an incoming webhook. Its address is the secret, so it is shown nowhere.
+//! Slack, through an incoming webhook. Its address is a secret and is never shown.
 
 use folkmoot_outbound::{Keys, Secret};
 use reqwest::header::HeaderMap;
@@ -13,14 +13,14 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// The most that Slack takes, less what escaping adds.
+/// Slack's limit, less what escaping adds.
 const TITLE_CHARS_MAX: usize = 140;
 const TEXT_CHARS_MAX: usize = 600;
 const FACT_CHARS_MAX: usize = 200;
-/// The most fields that a section of Slack's has.
+/// Slack's limit of fields in a section.
 const FACTS_MAX: usize = 10;
 
-/// Tells the channel behind `url` once.
+/// Posts to `url` once.
 pub async fn send(post: &Post, url: &Secret, message: &Notification) -> Result<(), SendFailure> {
     let body = blocks(message).to_string().into_bytes();
     let path = path(url.reveal());
@@ -29,13 +29,13 @@ pub async fn send(post: &Post, url: &Secret, message: &Notification) -> Result<(
     post.json(url.reveal(), HeaderMap::new(), body, &hidden).await
 }
 
-/// Whatever follows the host.
+/// Everything after the host.
 fn path(url: &str) -> Option<&str> {
     url.split_once("://")?.1.split_once('/').map(|(_, path)| path)
 }
 
-/// What agents wrote is plain text, or escaped where Slack has nothing else, so that it can neither
-/// mention a channel nor show a link that leads elsewhere.
+/// Agents' texts are sent as plain text, or escaped where Slack supports only markup, so that they
+/// can neither mention a channel nor disguise a link.
 fn blocks(message: &Notification) -> Value {
     let title = text::line(&message.title, TITLE_CHARS_MAX);
     let plain = |text: &str| json!({ "type": "plain_text", "text": text, "emoji": false });
@@ -50,7 +50,7 @@ fn blocks(message: &Notification) -> Value {
         blocks.push(json!({ "type": "section", "fields": facts }));
     }
     match &message.link {
-        // Made of the configuration and an id. Within a link, the bar means something too.
+        // The URL comes from the configuration and an id. Inside a link, a bar has a meaning too.
         Some(NotificationLink::Page(url)) => {
             let link = format!("<{}|Open in Folkmoot>", escaped(url).replace('|', "%7C"));
             blocks.push(json!({ "type": "section", "text": { "type": "mrkdwn", "text": link, "verbatim": true } }));
@@ -60,6 +60,6 @@ fn blocks(message: &Notification) -> Value {
         }
         None => {}
     }
-    // For notifications, which show no blocks.
+    // For push notifications, which do not show blocks.
     json!({ "text": escaped(&title), "blocks": blocks })
 }

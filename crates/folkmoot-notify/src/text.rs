@@ -1,5 +1,5 @@
-//! Agents' and strangers' text, made fit to be shown: no control characters, nothing that turns or
-//! hides text, not too long.
+//! Makes untrusted text fit to show: no control characters, nothing that reverses or hides text,
+//! and a limited length.
 
 /// One line of at most `chars_max` characters.
 pub(crate) fn line(text: &str, chars_max: usize) -> String {
@@ -8,7 +8,7 @@ pub(crate) fn line(text: &str, chars_max: usize) -> String {
     cut(&words.join(" "), chars_max)
 }
 
-/// Its lines, of at most `chars_max` characters in all.
+/// All lines, of at most `chars_max` characters in total.
 pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
     let clean: String =
         text.replace("\r\n", "\n").chars().filter(|c| *c == '\n' || *c == '\t' || !is_unfit(*c)).collect();
@@ -22,13 +22,12 @@ fn cut(text: &str, chars_max: usize) -> String {
     }
 }
 
-/// As HTML and Slack's own markup want it: what could begin a tag, a link or a mention is written
-/// out.
+/// Escapes what could begin a tag, a link or a mention in HTML and in Slack's markup.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Control characters, and the invisible ones that turn text round or hide it.
+/// Control characters, and invisible characters that reverse or hide text.
 fn is_unfit(c: char) -> bool {
     let hidden = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
     hidden || c.is_control()

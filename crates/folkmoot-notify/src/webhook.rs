@@ -1,9 +1,9 @@
-//! Webhooks as <https://www.standardwebhooks.com> has them: JSON, with an id, a time and a
+//! Webhooks according to <https://www.standardwebhooks.com>: JSON, with an id, a time and a
 //! signature over all three.
 //!
-//! A receiver that checks the signature knows that it comes from us and was not changed; that the
-//! time is not five minutes away, that nobody replays it later; and by the id, which stays the same
-//! however often a message is sent, that it has not seen it.
+//! A receiver checks the signature, so it knows that the message is ours and unchanged. It checks
+//! the time, so that an old message cannot be replayed. It checks the id, which stays the same if a
+//! message is sent again, so it handles each message once.
 
 use std::fmt;
 
@@ -24,18 +24,17 @@ mod tests;
 #[derive(Clone)]
 pub struct WebhookSecret(Vec<u8>);
 
-/// How secrets are written.
+/// The prefix of written secrets.
 const PREFIX: &str = "whsec_";
-/// A shorter one could be guessed; a longer one is a mistake. Both are the format's own bounds.
+/// The bounds of the format: a shorter secret could be guessed, a longer one is a mistake.
 const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
 impl WebhookSecret {
-    /// These bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(bytes.into())
     }
 
-    /// A secret as people write it: `whsec_` and base64.
+    /// Parses `whsec_` and base64.
     pub fn parse(text: &str) -> Result<Self, String> {
         let encoded = text.trim().strip_prefix(PREFIX);
         let bytes = encoded.and_then(|encoded| STANDARD.decode(encoded).ok());
@@ -47,7 +46,7 @@ impl WebhookSecret {
         })
     }
 
-    /// As the receiver has to know it. Shown once, to whoever makes it.
+    /// The text for the receiver. It is shown once, when it is created.
     pub fn reveal(&self) -> String {
         format!("{PREFIX}{}", STANDARD.encode(&self.0))
     }
@@ -66,8 +65,8 @@ impl fmt::Debug for WebhookSecret {
     }
 }
 
-/// Sends `message` to `url` once, signed at `now` with each of the secrets: two of them while a
-/// receiver changes from one to the next.
+/// Sends `message` to `url` once, signed at `now` with each secret. There are two while a receiver
+/// changes from one to the next.
 pub async fn send(
     post: &Post,
     url: &str,
@@ -100,8 +99,8 @@ fn headers(secrets: &[WebhookSecret], id: &str, now: Timestamp, body: &[u8]) -> 
     named.into_iter().map(header).collect()
 }
 
-/// What no reason may repeat: the secrets, and whatever follows the host, where many services keep
-/// one, in its parts.
+/// What error reasons must not contain: the secrets, and everything after the host, where many
+/// services put one.
 fn hidden(url: &str, secrets: &[WebhookSecret]) -> Keys {
     let secrets = secrets.iter().map(|secret| STANDARD.encode(&secret.0));
     let path = url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);

@@ -1,12 +1,11 @@
-//! Where a message may go: not to this machine, its neighbours or a cloud's metadata, unless the
-//! configuration says so.
+//! Which addresses may be connected to: not this machine, private networks or cloud metadata,
+//! unless the configuration allows it.
 //!
-//! Whoever may add a webhook names an address, and our server asks it from where we are. So the
-//! check is on the address that is really connected to, when it is connected to: names are resolved
-//! here, what may not be reached is taken out of the answer, and the connection is made to what is
-//! left. An answer that changes between a check and the connection has nothing between to change. A
-//! host that is an address itself is never asked of a resolver, and is checked before the request
-//! is made.
+//! The person who adds a webhook names an address, and our server connects to it from our network.
+//! So the check happens when connecting, on the actual address: names are resolved here, addresses
+//! that are not allowed are removed, and the connection uses only the rest. The name cannot change
+//! its meaning between the check and the connection. A host that is an IP address is not resolved;
+//! it is checked before the request.
 
 use std::{
     fmt,
@@ -23,86 +22,84 @@ use reqwest::{
 #[cfg(test)]
 mod tests;
 
-/// Which addresses may be connected to. Clones are the same guard.
+/// The rules for allowed addresses. Clones share them.
 #[derive(Clone)]
 pub struct AddressGuard {
     allowed: Arc<Allowed>,
     lookup: Arc<dyn Resolve>,
 }
 
-/// What `[notify] allow` names.
+/// The entries of `[notify] allow`.
 #[derive(Debug, Default)]
 struct Allowed {
     networks: Vec<IpNetwork>,
     hosts: Vec<String>,
 }
 
-/// Why an address is not connected to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressRefusal {
-    /// It is no address of a webhook at all.
+    /// It is not a valid webhook address.
     #[error("{0}")]
     Unusable(String),
-    /// The address itself is one of ours, or of nobody.
+    /// The address is not public.
     #[error("{address} is {kind}; to send there, add {address} to `allow` in [notify]")]
     Address { address: IpAddr, kind: AddressKind },
-    /// All that the name means is such an address.
+    /// The name resolves only to such addresses.
     #[error("{host} is {address}, {kind}; to send there, add {} to `allow` in [notify]",
         if .kind.is_ours() { .host.clone() } else { .address.to_string() })]
     Resolved {
         host: String,
-        /// What it means.
+        /// The address it resolves to.
         address: IpAddr,
-        /// What that is.
+        /// Its kind.
         kind: AddressKind,
     },
-    /// It would be read on the way.
+    /// Plain http could be read on the way.
     #[error("{host} would be told over plain http: use https, or add {host} to `allow` in [notify]")]
     Plain {
-        /// Where it was to go.
+        /// The host.
         host: String,
     },
 }
 
 impl AddressRefusal {
-    /// Whether it is so because of what a name meant just now, which may change.
+    /// Whether the refusal depends on name resolution, which may change.
     pub fn may_change(&self) -> bool {
         matches!(self, AddressRefusal::Resolved { .. })
     }
 }
 
 folkmoot_core::vocabulary! {
-    /// What an address is that not everybody on the internet can reach.
+    /// The kinds of addresses that are not public.
     pub enum AddressKind {
         /// This machine.
         Loopback = "a loopback address",
-        /// A network of one's own (RFC 1918, RFC 4193).
+        /// A private network (RFC 1918, RFC 4193).
         Private = "a private address",
-        /// A provider's own network (RFC 6598).
+        /// A carrier's network (RFC 6598).
         Shared = "an address of a provider's own network",
-        /// The next machine, and where clouds keep their metadata.
+        /// The local link, where clouds put their metadata.
         LinkLocal = "a link-local address, where clouds keep their metadata",
-        /// Where a cloud keeps its metadata, though it looks like any other.
+        /// A cloud's metadata service at an ordinary-looking address.
         Metadata = "where a cloud keeps its metadata",
         /// Every address of this machine.
         Unspecified = "the unspecified address",
-        /// Many machines.
         Multicast = "a multicast address",
-        /// Every machine of a network.
         Broadcast = "the broadcast address",
-        /// Documentation, benchmarks, transition, the future.
+        /// Ranges for documentation, benchmarks, transition and future use.
         Reserved = "an address of a reserved range",
     }
 }
 
 impl AddressKind {
-    /// Whether a host of one's own has such an address, so that allowing its name is enough.
+    /// Whether the user's own hosts have such addresses, so that allowing the host's name is
+    /// enough.
     fn is_ours(self) -> bool {
         matches!(self, AddressKind::Loopback | AddressKind::Private | AddressKind::Shared)
     }
 }
 
-/// What an address is; `None` for one that everybody on the internet can reach.
+/// The kind of an address; `None` if it is public.
 pub fn kind(address: IpAddr) -> Option<AddressKind> {
     match address.to_canonical() {
         IpAddr::V4(address) => kind_v4(address),
@@ -149,19 +146,18 @@ fn kind_v4(address: Ipv4Addr) -> Option<AddressKind> {
     }
 }
 
-/// Of IPv6 only 2000::/3 is given out, so that all else is somebody's own. What leads to an IPv4
-/// address is what that is.
+/// Only 2000::/3 is public. An IPv6 address that leads to an IPv4 address has that address's kind.
 fn kind_v6(address: Ipv6Addr) -> Option<AddressKind> {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match [a, b, c, d, e, f] {
         _ if address.is_unspecified() => Some(AddressKind::Unspecified),
         _ if address.is_loopback() => Some(AddressKind::Loopback),
-        // IPv4-compatible, long deprecated: whatever it leads to is no public host's name.
+        // IPv4-compatible addresses are deprecated; no public host uses them.
         [0, 0, 0, 0, 0, 0] => Some(kind_v4(v4(g, h)).unwrap_or(AddressKind::Reserved)),
-        // NAT64: where there is nothing but IPv6, every IPv4 host is reached through it.
+        // NAT64: in IPv6-only networks every IPv4 host is reached through it.
         [0x64, 0xff9b, 0, 0, 0, 0] => kind_v4(v4(g, h)),
-        // 6to4 and Teredo are deprecated as well.
+        // 6to4 and Teredo are deprecated too.
         [0x2002, high, low, ..] => Some(kind_v4(v4(high, low)).unwrap_or(AddressKind::Reserved)),
         [0x2001, 0, ..] => Some(kind_v4(v4(!g, !h)).unwrap_or(AddressKind::Reserved)),
         _ if a & 0xfe00 == 0xfc00 => Some(AddressKind::Private),
@@ -210,8 +206,7 @@ impl FromStr for IpNetwork {
 }
 
 impl AddressGuard {
-    /// Lets through what everybody on the internet can reach, and what `allow` names: networks,
-    /// addresses, host names.
+    /// Allows public addresses, and what `allow` names: networks, addresses, host names.
     pub fn new(allow: &[String]) -> Result<Self, String> {
         let mut allowed = Allowed::default();
         for entry in allow {
@@ -225,14 +220,14 @@ impl AddressGuard {
         Ok(Self { allowed: Arc::new(allowed), lookup: Arc::new(SystemResolver) })
     }
 
-    /// The same, with another way to find out what names mean.
+    /// Uses another resolver.
     pub fn resolved_by(mut self, lookup: Arc<dyn Resolve>) -> Self {
         self.lookup = lookup;
         self
     }
 
-    /// Reads an address, and refuses what can be refused without asking what its name means. That
-    /// happens when it is connected to.
+    /// Parses an address and refuses what can be refused without resolving its name. Names are
+    /// checked when they are connected to.
     pub fn check(&self, url: &str) -> Result<Url, AddressRefusal> {
         let unusable = |why: &str| AddressRefusal::Unusable(format!("this is no address to send to: {why}"));
         let url = Url::parse(url).map_err(|error| unusable(&error.to_string()))?;
@@ -254,7 +249,7 @@ impl AddressGuard {
         Ok(url)
     }
 
-    /// What a name means.
+    /// Resolves a name.
     pub async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, Unresolved> {
         if let Some(address) = literal(host) {
             return Ok(vec![address]);
@@ -264,8 +259,8 @@ impl AddressGuard {
         Ok(found.map(|address| address.ip()).collect())
     }
 
-    /// What a name means, without what may not be reached. Nothing else is ever connected to; for
-    /// plain http, only what is allowed.
+    /// Resolves a name and removes addresses that are not allowed. Only the rest is ever connected
+    /// to; for plain http, only explicitly allowed addresses.
     pub async fn resolve(&self, host: &str, is_plain: bool) -> Result<Vec<IpAddr>, Unresolved> {
         let mut refused = None;
         let mut admitted = Vec::new();
@@ -285,8 +280,7 @@ impl AddressGuard {
         }
     }
 
-    /// Whether this may be connected to. Plain http goes only to what is allowed by name or
-    /// address; else `None` says so.
+    /// Whether this address may be connected to. `None` means that plain http is not allowed there.
     fn admits(&self, address: IpAddr, host: Option<&str>, is_plain: bool) -> Result<(), Option<AddressKind>> {
         let address = address.to_canonical();
         let kind = kind(address);
@@ -303,30 +297,28 @@ impl AddressGuard {
         host_name(host).is_ok_and(|host| self.allowed.hosts.contains(&host))
     }
 
-    /// For reqwest, which asks it of every name that it connects to.
+    /// A resolver for reqwest, which calls it for every name it connects to.
     pub fn resolver(&self, is_plain: bool) -> Arc<dyn Resolve> {
         Arc::new(Resolver { guard: self.clone(), is_plain })
     }
 }
 
-/// Why a name gave nothing to connect to.
+/// Why a name has no usable address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolved {
-    /// It may not be connected to.
     #[error(transparent)]
     Refused(#[from] AddressRefusal),
-    /// Nobody knows it.
     #[error("{0}")]
     Unknown(String),
 }
 
-/// The host of an address, if that is an address itself. In a URL, however it was written: 127.1,
-/// 0x7f000001 and 2130706433 have become 127.0.0.1 when the URL was read.
+/// The host as an IP address, if it is one. URL parsing has already normalised other notations:
+/// 127.1, 0x7f000001 and 2130706433 are 127.0.0.1 here.
 fn literal(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
-/// A host name in the one way of writing it that we compare.
+/// A host name in normalised form, for comparison.
 fn host_name(text: &str) -> Result<String, String> {
     let url = Url::parse(&format!("https://{}/", text.trim_end_matches('.')));
     let host = url.ok().filter(|url| url.path() == "/" && url.username().is_empty() && url.port().is_none());
@@ -350,7 +342,7 @@ impl Resolve for Resolver {
     }
 }
 
-/// Resolves names as this machine does.
+/// Resolves names with the operating system.
 struct SystemResolver;
 
 impl Resolve for SystemResolver {

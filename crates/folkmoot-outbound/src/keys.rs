@@ -1,19 +1,19 @@
-//! Keys in what others say: erased where it explains something, and watched for where it is an
-//! answer.
+//! Finds keys in other programs' output: erases them from explanations, and detects them in
+//! answers.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// Below this, what looks like the key in somebody's error is a word of its language.
+/// A shorter text that equals the key is probably an ordinary word in an error message.
 const ERASED_BYTES_MIN: usize = 6;
-/// Below this, what looks like the key in an answer is one: local servers take `none`, `ollama` and
-/// the like for a key.
+/// A shorter text that equals the key is probably an ordinary word in an answer: local servers
+/// accept `none`, `ollama` and the like as keys.
 const RECOGNISED_BYTES_MIN: usize = 20;
-/// What stands in a key's place.
+/// Replaces a key.
 const ERASED: &str = "…";
 
-/// What must not be shown, each with the name of where it came from. It cannot be printed.
+/// Texts that must not be shown, each with its origin. They cannot be printed.
 #[derive(Clone, Default)]
 pub struct Keys(Vec<NamedKey>);
 
@@ -24,20 +24,20 @@ struct NamedKey {
 }
 
 impl Keys {
-    /// These keys, by name. What is too short to be told from a word is not looked for.
+    /// Creates it from names and keys. Keys that are too short to be told from words are ignored.
     pub fn new<N: Into<String>, T: AsRef<str>>(named: impl IntoIterator<Item = (N, T)>) -> Self {
         let named = named.into_iter().map(|(name, text)| NamedKey {
             name: name.into(),
-            // Nobody repeats the line end that a file or a shell put there.
+            // Ignore the line end that a file or shell added.
             text: text.as_ref().trim().to_owned(),
         });
         let mut keys: Vec<NamedKey> = named.filter(|key| key.text.len() >= ERASED_BYTES_MIN).collect();
-        // One that contains another goes first, or its rest would stay.
+        // Longer keys first: if one contains another, its rest would stay.
         keys.sort_by_key(|key| std::cmp::Reverse(key.text.len()));
         Self(keys)
     }
 
-    /// `text` without the keys, also where JSON wrote them its own way.
+    /// Removes the keys from `text`, including keys that JSON has escaped.
     pub fn erase(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, key| {
             let text = text.replace(&key.text, ERASED);
@@ -45,7 +45,7 @@ impl Keys {
         })
     }
 
-    /// The same for a text that lost its beginning, perhaps within a key.
+    /// The same for a text whose beginning was cut off, perhaps inside a key.
     pub fn erase_end(&self, text: &str) -> String {
         let rests = self.0.iter().flat_map(|key| {
             let rest = (1..key.text.len()).filter_map(|from| key.text.get(from..));
@@ -57,7 +57,7 @@ impl Keys {
         }
     }
 
-    /// The same for all texts within `value`, and the names of its fields.
+    /// The same for all strings in `value`, including field names.
     pub fn erase_value(&self, value: Value) -> Value {
         match value {
             _ if self.0.is_empty() => value,
@@ -70,15 +70,15 @@ impl Keys {
         }
     }
 
-    /// Looks for them in an answer that is told piece by piece. What is shorter than a vendor's key
-    /// is not looked for.
+    /// Detects the keys in an answer that arrives in pieces. Keys shorter than a vendor's key are
+    /// ignored.
     pub fn watch(&self) -> KeyWatch {
         let keys = self.0.iter().filter(|key| key.text.len() >= RECOGNISED_BYTES_MIN).cloned();
         KeyWatch { keys: keys.collect(), held: String::new() }
     }
 }
 
-/// How JSON may write `key` within a string, where that is not `key` itself.
+/// The escaped forms of `key` in JSON, if they differ from `key`.
 fn escaped(key: &str) -> impl Iterator<Item = String> {
     let quoted = Value::from(key).to_string();
     let written = quoted[1..quoted.len() - 1].to_owned();
@@ -86,21 +86,21 @@ fn escaped(key: &str) -> impl Iterator<Item = String> {
     [written, slashed].into_iter().filter(move |written| written != key)
 }
 
-/// What was told until now but not shown yet, because it may be the beginning of a key.
+/// Holds back text that may be the beginning of a key.
 pub struct KeyWatch {
     keys: Vec<NamedKey>,
     held: String,
 }
 
-/// A key was told. None of it has been shown.
+/// The answer contained a key. No part of it has been shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeakedKey {
-    /// Where that key came from.
+    /// The origin of the key.
     pub name: String,
 }
 
 impl KeyWatch {
-    /// Takes the next piece, and gives what can be shown by now.
+    /// Takes the next piece, and returns what can be shown now.
     pub fn hear(&mut self, piece: &str) -> Result<String, LeakedKey> {
         self.held.push_str(piece);
         if let Some(key) = self.keys.iter().find(|key| self.held.contains(&key.text)) {
@@ -111,14 +111,14 @@ impl KeyWatch {
         Ok(std::mem::replace(&mut self.held, rest))
     }
 
-    /// Nothing more comes, so what was held back is no key.
+    /// Ends the answer. What was held back is not a key.
     pub fn end(&mut self) -> String {
         std::mem::take(&mut self.held)
     }
 }
 
-/// Where the longest end of `text` begins that is a beginning of `key`; at its very end where there
-/// is none.
+/// The start of the longest suffix of `text` that is a prefix of `key`; `text.len()` if there is
+/// none.
 fn begins_at(text: &str, key: &str) -> usize {
     let from = text.len().saturating_sub(key.len() - 1);
     let mut ends = (from..text.len()).filter_map(|at| Some((at, text.get(at..)?)));

@@ -1,7 +1,7 @@
-//! What every outgoing connection needs: secrets, TLS, retry-after, and the guard of addresses.
+//! What every outgoing connection needs: secrets, TLS, retry-after, and the address guard.
 //!
-//! A secret leaves this crate only for the request that carries it, and no address is connected to
-//! that the guard has not checked. Nothing here decides whether to try again.
+//! A secret leaves this crate only in the request that carries it. Every address is checked by the
+//! guard before it is connected to. Nothing here decides whether to retry.
 
 pub mod address;
 mod keys;

@@ -1,4 +1,4 @@
-//! A key, which is shown to nobody but its vendor.
+//! A key that is shown only to its vendor.
 
 use std::{
     fmt,
@@ -9,43 +9,42 @@ use std::{
 
 use crate::Keys;
 
-/// A key. It cannot be printed, compared or serialised; it knows where it came from, so that people
-/// can be told where to change it.
+/// A key. It cannot be printed, compared or serialised. It knows its origin, so that errors can say
+/// where to change it.
 #[derive(Clone)]
 pub struct Secret {
     text: String,
     origin: String,
 }
 
-/// Why there is no key.
+/// Why a key cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The variable is not there.
+    /// The variable is not set.
     #[error("the environment has no {0}: set it to the key")]
     NotSet(String),
-    /// There is nothing in it.
+    /// The variable or file is empty.
     #[error("{0} is empty: put the key there, or remove it")]
     Empty(String),
-    /// It is not one line of plain characters, so it cannot be a key.
+    /// It is not a single line of printable ASCII.
     #[error("{0} is not a key: a key is one line of visible ASCII characters")]
     NotAKey(String),
-    /// Others can read the file.
+    /// Other users can read the file.
     #[error("{} can be read by others (mode {mode:03o}): run `chmod 600 {}`", .path.display(), .path.display())]
     Exposed {
         path: PathBuf,
         /// Its permissions.
         mode: u32,
     },
-    /// The file cannot be read.
     #[error("{} cannot be read as a key file: {reason}", .path.display())]
     Unreadable { path: PathBuf, reason: String },
 }
 
-/// No vendor's key is nearly as long.
+/// Longer than any vendor's key.
 const KEY_BYTES_MAX: usize = 8 * 1024;
 
 impl Secret {
-    /// The key `text`, which came from `origin`: a variable's name, a file.
+    /// A key from `origin`: the name of a variable or a file.
     pub fn new(text: &str, origin: impl Into<String>) -> Result<Self, Error> {
         let (text, origin) = (text.trim(), origin.into());
         if text.is_empty() {
@@ -57,7 +56,6 @@ impl Secret {
         Ok(Self { text: text.to_owned(), origin })
     }
 
-    /// The key in the environment variable `variable`.
     pub fn from_env(variable: &str) -> Result<Self, Error> {
         match std::env::var(variable) {
             Ok(text) => Self::new(&text, variable),
@@ -66,12 +64,11 @@ impl Secret {
         }
     }
 
-    /// The key that is the only line of the file at `path`, which nobody but its owner may read or
-    /// write.
+    /// Reads the only line of the file at `path`. Nobody but its owner may have access to the file.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let unreadable = |reason: String| Error::Unreadable { path: path.to_owned(), reason };
-        // Looked at before opening, because opening a pipe waits for whoever writes to it.
+        // Check before opening, because opening a pipe blocks until somebody writes to it.
         let is_file = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.is_file();
         if !is_file {
             return Err(unreadable("it is not a file".to_owned()));
@@ -83,17 +80,16 @@ impl Secret {
         Self::new(&text, path.display().to_string())
     }
 
-    /// Where it came from.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// The key itself, for the header that carries it.
+    /// The key, for the header that carries it.
     pub fn reveal(&self) -> &str {
         &self.text
     }
 
-    /// As the only key that must not be shown.
+    /// As the single key that must not be shown.
     pub fn keys(&self) -> Keys {
         Keys::new([(&self.origin, &self.text)])
     }

@@ -1,16 +1,17 @@
 //! TLS with the certificates that this machine trusts. The only place that chooses a cryptography
-//! for models, tools and messages.
+//! provider for models, tools and messages.
 
 use std::sync::Arc;
 
 use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::CertificateDer};
 
-/// Certificates are only read for an address that needs them: it takes longer than most requests.
+/// Reads the certificates only if the address needs them, because that takes longer than most
+/// requests.
 pub fn config(url: &str) -> ClientConfig {
     trusting(url, &[])
 }
 
-/// The same, with further certificates that are trusted.
+/// The same, with additional trusted certificates.
 pub fn trusting(url: &str, further: &[CertificateDer<'static>]) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     if url.starts_with("https:") {

@@ -1,18 +1,17 @@
-//! Whom we believe to be who they say: whom this machine believes, and the certificates of
-//! `ca_file` in `[notify]`.
+//! The certificates that are trusted: the machine's, and those in `ca_file` of `[notify]`.
 
 use std::{fmt, path::Path};
 
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 
-/// Further certificates that are believed. Nothing turns the checking off.
+/// Additional trusted certificates. Verification cannot be turned off.
 #[derive(Clone, Default)]
 pub struct Trust {
     pub certificates: Vec<CertificateDer<'static>>,
 }
 
 impl Trust {
-    /// What the file at `path` holds, in PEM.
+    /// Reads the PEM file at `path`.
     pub fn read(path: &Path) -> Result<Self, String> {
         let wrong = |why: String| format!("{} cannot be used as ca_file: {why}", path.display());
         let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;

@@ -1,9 +1,9 @@
-//! The accept loop: a limit on connections, on how long headers may take, and on how long an answer
-//! may stay unread.
+//! The accept loop. It limits the number of connections, the time for headers, and how long a
+//! response may stay unread.
 //!
-//! A connection holds its place until the socket is closed, also when it has become a WebSocket:
-//! then hyper is done with it, but it still counts, and ending still waits for it. [`places`] says
-//! who makes room when there are too many.
+//! A connection holds its place until the socket is closed, also after it has become a WebSocket:
+//! hyper is then done with it, but it still counts, and shutdown still waits for it. [`places`]
+//! says which connection makes room when there are too many.
 
 mod heads;
 mod hosts;
@@ -46,19 +46,18 @@ pub(crate) use self::{
 };
 use crate::{ServerLimits, error::ApiError, extract};
 
-/// How long to pause when no connection can be accepted, for example for want of file descriptors.
+/// How long to pause when no connection can be accepted, for example for lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The most bytes of headers.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
 
-/// A port that is open, and what answers on it.
+/// An open port and the service behind it.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     pub(crate) listener: TcpListener,
     pub(crate) door: Arc<Door>,
 }
 
-/// What every request passes before it is answered.
+/// The checks that every request passes first.
 #[derive(Debug)]
 pub(crate) struct Door {
     pub(crate) router: Router,
@@ -66,7 +65,7 @@ pub(crate) struct Door {
     pub(crate) hosts: Hosts,
 }
 
-/// Serves until `shutdown`. Then `closing` ends the streams, and what is in flight has `drain` to
+/// Serves until `shutdown`. Then `closing` ends the streams, and requests in flight have `drain` to
 /// finish.
 pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown: CancellationToken, drain: Duration) {
     let Acceptor { listener, door } = acceptor;
@@ -86,8 +85,7 @@ pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown
             },
             () = shutdown.cancelled() => break,
         };
-        // Where no place can be freed, whoever comes next waits in the kernel's queue, and costs
-        // nothing here.
+        // If no place can be freed, new connections wait in the kernel's queue.
         let place = tokio::select! {
             place = places.take(open.token()) => place,
             () = shutdown.cancelled() => break,
@@ -114,14 +112,14 @@ pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown
             let mut connection = pin!(connection);
             let served = tokio::select! {
                 served = connection.as_mut() => served,
-                // Nothing that was authenticated is in flight.
+                // No authenticated request is in flight.
                 () = evicted.cancelled() => return,
                 () = ending.cancelled() => {
                     connection.as_mut().graceful_shutdown();
                     connection.await
                 }
             };
-            // A client that goes away, or is too slow, is no fault of ours.
+            // A client that disconnects or is too slow is not our fault.
             if let Err(error) = served {
                 tracing::debug!("a connection ended early: {error}");
             }
@@ -139,7 +137,7 @@ pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown
 impl Door {
     async fn answer(&self, request: hyper::Request<Incoming>, seat: Option<Seat>) -> Response {
         let Some(seat) = seat else { return ApiError::no_place(NoPlace::Full).into_response() };
-        // Where such a request ends, only hyper knows.
+        // Only hyper knows where such a request ends.
         let last = [header::TRANSFER_ENCODING, header::UPGRADE].iter().any(|name| request.headers().contains_key(name));
         let mut answer = match self.check(&request) {
             Err(error) => error.into_response(),
@@ -165,7 +163,8 @@ impl Door {
             return Err(ApiError::bad_request("bad_transfer_encoding", detail).closing());
         }
         self.hosts.check(request.uri(), request.headers())?;
-        // Before it was asked for: who waits for `100 Continue` sends none of it.
+        // Before the body is requested: a client that waits for `100 Continue` then sends none of
+        // it.
         let announced = request.body().size_hint().lower();
         if announced > self.limits.body_bytes as u64 {
             return Err(ApiError::body_too_large(self.limits.body_bytes));
@@ -174,7 +173,7 @@ impl Door {
     }
 }
 
-/// An answer that keeps its connection's place in use until it was sent.
+/// A response that keeps its connection in use until it is sent.
 struct Seated {
     body: Body,
     _seat: Seat,
@@ -197,9 +196,9 @@ impl HttpBody for Seated {
     }
 }
 
-/// Whoever undoes more codings than we do sees the body end elsewhere, and what follows as another
-/// request. (A request with a Content-Length as well is answered, and the connection closed, by
-/// hyper.)
+/// A proxy that decodes more codings than we do would see the body end elsewhere, and what follows
+/// as another request. (hyper answers a request that also has a Content-Length and closes the
+/// connection.)
 fn has_one_coding(headers: &HeaderMap) -> bool {
     match extract::only(headers, "transfer-encoding") {
         None => true,
@@ -207,7 +206,7 @@ fn has_one_coding(headers: &HeaderMap) -> bool {
     }
 }
 
-/// A connection whose other side must read: a write that makes no progress for too long ends it.
+/// A connection whose client must read: a write without progress for too long ends it.
 #[derive(Debug)]
 struct WriteTimeoutStream {
     stream: TcpStream,

@@ -1,4 +1,4 @@
-//! What every handler can reach.
+//! The state that handlers share.
 
 use std::{
     net::{IpAddr, Ipv6Addr},
@@ -20,20 +20,22 @@ use crate::{
     notify::Notifier, observe::Adopt, socket::Origin,
 };
 
-/// So many debates are replayed at the same time; others wait.
+/// Concurrent replays of debates; others wait.
 const REPLAYS_MAX: usize = 2;
 
-/// So many pages does one agent read at the same time; its others wait. Fewer than the store's
-/// connections for reading.
+/// Concurrent pages of one agent; its others wait. Fewer than the store's connections for reading.
 const AGENT_PAGES_MAX: usize = 2;
 
-/// So many KiB of long bodies of one agent are received at the same time; its others wait unread.
+/// Other requests of one agent that are answered concurrently, long answers until they are sent. As
+/// many as its concurrent writes, so that it slows none of them.
+const AGENT_ANSWERS_MAX: usize = 64;
+
+/// KiB of long bodies of one agent that are received concurrently; its others wait unread.
 const AGENT_BODIES_KIB_MAX: usize = 32 << 10;
 
-/// So many requests with bad tokens may come from one address.
 const BAD_TOKENS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(300).expect("300 is not 0");
 
-/// What our own agents work with.
+/// The models and tools of our own agents.
 #[derive(Debug)]
 pub(crate) struct AgentSetup {
     pub(crate) voices: Arc<dyn Voices>,
@@ -41,39 +43,37 @@ pub(crate) struct AgentSetup {
     pub(crate) replays: Workflows,
 }
 
-/// Clones are the same server.
+/// Clones share the same server.
 #[derive(Clone, Debug)]
 pub(crate) struct App {
     pub(crate) engine: Engine,
     pub(crate) key: Arc<ServerKey>,
     pub(crate) notifier: Notifier,
     pub(crate) limits: Arc<ServerLimits>,
-    /// Whose pages may open sockets, beside this server's own.
+    /// Foreign origins whose pages may open sockets.
     pub(crate) origins: Arc<[Origin]>,
     pub(crate) adopt: Option<Adopt>,
-    /// Who can be asked.
     pub(crate) voices: Arc<dyn Voices>,
-    /// What debates do outside of themselves.
     pub(crate) effects: Arc<dyn Effects>,
-    /// The workflows that can be replayed.
+    /// Workflows that can be replayed.
     pub(crate) replays: Workflows,
-    /// A replay holds a whole journal in memory.
+    /// Limits replays, because each holds a whole journal in memory.
     pub(crate) replaying: Arc<Semaphore>,
-    /// How far debates were when somebody last looked.
+    /// The latest progress of debates.
     pub(crate) seen: Arc<ProgressCache>,
-    /// What holds for gates.
     pub(crate) policy: Arc<GatePolicy>,
-    /// Whether people are asked about plans that are started here.
+    /// Whether new plans ask people.
     pub(crate) asks_about_plans: bool,
-    /// It serves for as long as a verb of the command line runs.
+    /// It serves only while a command-line verb runs.
     pub(crate) is_temporary: bool,
-    /// Cancelled when the server is told to end: every stream and every wait ends with it.
+    /// Cancelled at shutdown; ends every stream and wait.
     pub(crate) closing: CancellationToken,
     rate: Arc<DefaultKeyedRateLimiter<Name>>,
     bad_tokens: Arc<DefaultKeyedRateLimiter<IpAddr>>,
-    /// Kibibytes that each agent may still send; `None` where that is not limited.
+    /// Kibibytes that each agent may still send; `None` means no limit.
     agent_kibibytes: Option<Arc<DefaultKeyedRateLimiter<Name>>>,
     pub(crate) agent_pages: Arc<AgentLimit>,
+    pub(crate) agent_answers: Arc<AgentLimit>,
     pub(crate) agent_bodies: Arc<AgentLimit>,
     pub(crate) figures: Arc<figures::Routes>,
     pub(crate) metrics: PrometheusHandle,
@@ -108,24 +108,24 @@ impl App {
             bad_tokens: Arc::new(RateLimiter::keyed(Quota::per_minute(BAD_TOKENS_PER_MINUTE))),
             agent_kibibytes: agent_kibibytes_per_hour(config.limits.bytes_per_hour_per_agent),
             agent_pages: Arc::new(AgentLimit::new(AGENT_PAGES_MAX)),
+            agent_answers: Arc::new(AgentLimit::new(AGENT_ANSWERS_MAX)),
             agent_bodies: Arc::new(AgentLimit::new(AGENT_BODIES_KIB_MAX)),
             figures: Arc::default(),
             metrics: figures::recorder(),
         }
     }
 
-    /// How often a silent stream says that it is still there.
     pub(crate) fn heartbeat(&self) -> Duration {
         Duration::from_millis(self.limits.heartbeat_ms)
     }
 
-    /// Whether this principal may ask once more just now. Keys are principals, so there are only as
+    /// Whether this principal is within its request rate. Keys are principals, so there are only as
     /// many as tokens.
     pub(crate) fn admits(&self, name: &Name) -> bool {
         self.rate.check_key(name).is_ok()
     }
 
-    /// Whether this principal may send so many bytes more just now. People may send any number.
+    /// Whether this principal may send `bytes` more. People have no limit.
     pub(crate) fn takes(&self, principal: &Principal, bytes: usize) -> bool {
         let kibibytes = u32::try_from(bytes.div_ceil(1024)).ok().and_then(NonZeroU32::new);
         match (&self.agent_kibibytes, kibibytes) {
@@ -136,8 +136,8 @@ impl App {
         }
     }
 
-    /// What is said to a token that is not valid. Too many from one address are told to wait; valid
-    /// tokens from there are not.
+    /// The error for an invalid token. Too many from one address must wait; valid tokens from there
+    /// are not affected.
     pub(crate) fn bad_token(&self, seat: Option<&Seat>) -> ApiError {
         metrics::counter!("folkmoot_bad_tokens_total").increment(1);
         match seat.map(|seat| self.bad_tokens.check_key(&network(seat.peer()))) {
@@ -146,13 +146,13 @@ impl App {
         }
     }
 
-    /// Forgets the addresses from which no bad token has come for a while.
+    /// Forgets addresses without recent bad tokens.
     pub(crate) fn forget_addresses(&self) {
         self.bad_tokens.retain_recent();
     }
 }
 
-/// An address as one household has it: of IPv6, the network.
+/// Groups addresses of one household: for IPv6, by network.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),

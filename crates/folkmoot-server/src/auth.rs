@@ -1,13 +1,10 @@
-//! Who is asking: from the credential, and from nowhere else; and that nobody is answered whose
-//! token is gone.
+//! Authentication. The principal comes only from the credential, and a revoked token gets no
+//! answers.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
-    body::Body,
+    body::{Body, HttpBody as _},
     extract::{FromRequestParts, Request, State},
     http::{HeaderMap, header, request::Parts},
     middleware::Next,
@@ -18,15 +15,19 @@ use folkmoot_core::{Presence, Principal, TokenId};
 use folkmoot_engine::{Caller, Credential, Error};
 use futures_util::{StreamExt, stream};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use crate::{accept::Seat, app::App, error::ApiError, extract, observe};
 
-/// How much of a long answer a connection takes at once.
+/// The size of the pieces of a long response.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// As [`Authenticated`], for an answer whose delivery counts: one without a body, to HEAD, would
-/// not be one.
+/// Longer answers keep their permits until they are sent.
+pub(crate) const LONG_ANSWER_BYTES: usize = 16 << 10;
+
+/// As [`Authenticated`], for a response whose delivery matters: HEAD, which has no body, is
+/// refused.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader(pub(crate) Authenticated);
 
@@ -41,9 +42,9 @@ impl FromRequestParts<App> for Reader {
     }
 }
 
-/// As [`Authenticated`], for a page of a list or another large answer. An agent reads few of them
-/// at once, so that people's reads never queue behind all of its own, and until each is sent, so
-/// that few are kept in memory for it.
+/// As [`Authenticated`], for a page of a list or another large response. An agent reads few of them
+/// at once and until each is sent, so that people's reads never wait behind its own and little
+/// memory is used.
 #[derive(Debug)]
 pub(crate) struct PageReader(pub(crate) Authenticated);
 
@@ -51,25 +52,67 @@ impl FromRequestParts<App> for PageReader {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let who = Authenticated::from_request_parts(parts, app).await?;
-        let permit = app.agent_pages.permit(&who.principal).await;
-        if let Some(SendPermit(sending)) = parts.extensions.get() {
-            *sending.lock().unwrap_or_else(PoisonError::into_inner) = permit;
-        }
+        let who = authenticate(parts, app)?;
+        SendPermit::of(parts).hold_page(app, &who.principal).await;
         Ok(Self(who))
     }
 }
 
-/// What a request holds until its answer is sent.
+/// A permit that an agent's request holds while it is answered, and until a long answer is sent.
+/// Every request holds one of many; one that may be answered with a page holds one of few.
 #[derive(Clone, Debug, Default)]
-struct SendPermit(Arc<Mutex<Option<OwnedSemaphorePermit>>>);
+pub(crate) struct SendPermit(Arc<Mutex<Option<OwnedSemaphorePermit>>>);
 
-/// The principal that the request's token names, within its rate.
+impl SendPermit {
+    pub(crate) fn of(parts: &Parts) -> Self {
+        parts.extensions.get().cloned().unwrap_or_default()
+    }
+
+    pub(crate) async fn hold(&self, app: &App, principal: &Principal) {
+        self.replace(app.agent_answers.permit(principal).await);
+    }
+
+    /// For a page or another answer that can be very long, before any of it is read.
+    pub(crate) async fn hold_page(&self, app: &App, principal: &Principal) {
+        // Whoever holds one permit while it waits for another can wait for itself.
+        self.release();
+        self.replace(app.agent_pages.permit(principal).await);
+    }
+
+    /// For a wait: any number of them wait at once.
+    pub(crate) fn release(&self) {
+        self.replace(None);
+    }
+
+    fn replace(&self, permit: Option<OwnedSemaphorePermit>) -> Option<OwnedSemaphorePermit> {
+        std::mem::replace(&mut *self.0.lock(), permit)
+    }
+
+    /// The same answer. A long one keeps the permit until it is sent.
+    async fn until_sent(self, answer: Response) -> Response {
+        let permit = self.replace(None);
+        let is_long = answer.body().size_hint().exact().is_some_and(|bytes| bytes > LONG_ANSWER_BYTES as u64);
+        match permit.filter(|_| is_long) {
+            Some(permit) => until_sent(permit, answer).await,
+            None => answer,
+        }
+    }
+}
+
+impl FromRequestParts<App> for SendPermit {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Infallible> {
+        Ok(Self::of(parts))
+    }
+}
+
+/// The token's principal, within its rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Authenticated {
     pub(crate) principal: Principal,
     pub(crate) token: TokenId,
-    /// How the request says that a person made it.
+    /// How the request claims that a person made it.
     pub(crate) claims: Option<Presence>,
 }
 
@@ -83,36 +126,43 @@ impl FromRequestParts<App> for Authenticated {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let header = match extract::only(&parts.headers, "authorization") {
-            Some(Ok(value)) => value.to_str().ok(),
-            // Of two, whoever stands before us may have checked the other.
-            Some(Err(_)) | None => None,
-        };
-        let seat = parts.extensions.get::<Seat>();
-        let secret = header.and_then(bearer).ok_or_else(ApiError::unauthenticated)?;
-        let Credential { principal, token } = match app.engine.authenticate(secret) {
-            Some(credential) => credential,
-            // Whoever has a token that was revoked does not guess.
-            None if app.engine.knows_token(secret) => return Err(ApiError::unauthenticated()),
-            None => return Err(app.bad_token(seat)),
-        };
-        observe::principal(&principal.name);
-        if !app.admits(&principal.name) {
-            return Err(ApiError::too_many_requests());
-        }
-        if let Some(seat) = seat {
-            seat.authenticated(&principal).map_err(ApiError::no_place)?;
-        }
-        let claims = claimed(&parts.headers)?;
-        if let Some(RequestToken(shown)) = parts.extensions.get() {
-            shown.send_replace(Some(token.clone()));
-        }
-        Ok(Self { principal, token, claims })
+        let who = authenticate(parts, app)?;
+        SendPermit::of(parts).hold(app, &who.principal).await;
+        Ok(who)
     }
 }
 
-/// How the request says that a person made it. What a token shows by itself, or what this version
-/// does not know, is claimed by nobody.
+/// Says who asks. Whoever calls this instead of an extractor sees to the [`SendPermit`].
+pub(crate) fn authenticate(parts: &Parts, app: &App) -> Result<Authenticated, ApiError> {
+    let header = match extract::only(&parts.headers, "authorization") {
+        Some(Ok(value)) => value.to_str().ok(),
+        // With two tokens, a proxy may have checked the other one.
+        Some(Err(_)) | None => None,
+    };
+    let seat = parts.extensions.get::<Seat>();
+    let secret = header.and_then(bearer).ok_or_else(ApiError::unauthenticated)?;
+    let Credential { principal, token } = match app.engine.authenticate(secret) {
+        Some(credential) => credential,
+        // A revoked token is not a guess.
+        None if app.engine.knows_token(secret) => return Err(ApiError::unauthenticated()),
+        None => return Err(app.bad_token(seat)),
+    };
+    observe::principal(&principal.name);
+    if !app.admits(&principal.name) {
+        return Err(ApiError::too_many_requests());
+    }
+    if let Some(seat) = seat {
+        seat.authenticated(&principal).map_err(ApiError::no_place)?;
+    }
+    let claims = claimed(&parts.headers)?;
+    if let Some(RequestToken(shown)) = parts.extensions.get() {
+        shown.send_replace(Some(token.clone()));
+    }
+    Ok(Authenticated { principal, token, claims })
+}
+
+/// Reads the claimed presence. Values that a token proves by itself, or that this version does not
+/// know, cannot be claimed.
 fn claimed(headers: &HeaderMap) -> Result<Option<Presence>, ApiError> {
     match extract::only(headers, PRESENCE) {
         None => Ok(None),
@@ -134,26 +184,26 @@ fn bearer(header: &str) -> Option<&str> {
 #[derive(Clone, Debug)]
 struct RequestToken(watch::Sender<Option<TokenId>>);
 
-/// Ends whatever only reads, waits or follows when its token is revoked, and sends nothing of it
-/// from then on. What writes is refused in its transaction; what was written before is answered, so
-/// that whoever wrote it knows.
+/// Ends reads, waits and streams when their token is revoked, and sends nothing more. Writes are
+/// refused in their transaction. A completed write is answered, so that the caller knows.
 pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    // A node that is out of touch says to everybody that they may not work, which helps nobody.
+    // A node without the database answers no to every clearance request, which needs no guard.
     let says_no = path.starts_with("/v1/clearance");
-    if !request.method().is_safe() && path != "/v1/gates/wait" {
-        return next.run(request).await;
+    let only_reads = request.method().is_safe() || path == "/v1/gates/wait";
+    let sending = SendPermit::default();
+    request.extensions_mut().insert(sending.clone());
+    if !only_reads {
+        return sending.until_sent(next.run(request).await).await;
     }
     let (sender, mut shown) = watch::channel(None);
     request.extensions_mut().insert(RequestToken(sender));
-    let sending = SendPermit::default();
-    request.extensions_mut().insert(sending.clone());
     let mut known = shown.clone();
     let revoked = async {
         let token = known.wait_for(Option::is_some).await.ok().and_then(|token| token.clone());
         match token {
             Some(token) => app.engine.revoked(&token).await,
-            // It needs none.
+            // The request needs no token.
             None => std::future::pending().await,
         }
     };
@@ -162,11 +212,7 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
         () = revoked => return ApiError::unauthenticated().into_response(),
         answer = next.run(request) => answer,
     };
-    let permit = sending.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let answer = match permit {
-        Some(permit) => until_sent(permit, answer).await,
-        None => answer,
-    };
+    let answer = sending.until_sent(answer).await;
     let Some(token) = shown.borrow_and_update().clone() else { return answer };
     let says_nothing = answer.status().is_server_error();
     if (says_no || says_nothing) && !app.engine.in_touch() && !app.engine.is_revoked(&token) {
@@ -182,8 +228,7 @@ pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Ne
     }
 }
 
-/// The same answer, in pieces of which the connection takes the next when it has sent the one
-/// before, and the permit with the last.
+/// The response in pieces; the permit is released after the last is sent.
 async fn until_sent(permit: OwnedSemaphorePermit, answer: Response) -> Response {
     let (mut parts, body) = answer.into_parts();
     let rest = match body.collect().await {
@@ -200,7 +245,7 @@ async fn until_sent(permit: OwnedSemaphorePermit, answer: Response) -> Response 
     Response::from_parts(parts, Body::from_stream(pieces))
 }
 
-/// The same frames, until the token is revoked.
+/// The frames, until the token is revoked.
 fn guarded(app: App, token: TokenId, frames: Body) -> Body {
     let (engine, ends_with) = (app.engine.clone(), token.clone());
     let revoked = async move { engine.revoked(&ends_with).await };
@@ -211,8 +256,8 @@ fn guarded(app: App, token: TokenId, frames: Body) -> Body {
     }))
 }
 
-/// Whether the token stands, as soon as this node can know it; `false` also where the server ends
-/// before it does.
+/// Waits until this node can know whether the token is valid. `false` also if the server shuts down
+/// first.
 pub(crate) async fn stands(app: &App, token: &TokenId) -> bool {
     loop {
         match app.engine.must_stand(Some(token)).await {
@@ -224,7 +269,7 @@ pub(crate) async fn stands(app: &App, token: &TokenId) -> bool {
     }
 }
 
-/// What somebody waits for after a write, unless its token is revoked first.
+/// The result of a wait after a write, unless the token is revoked first.
 pub(crate) async fn while_it_stands<T>(
     app: &App,
     token: Option<&TokenId>,

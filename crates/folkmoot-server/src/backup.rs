@@ -1,9 +1,8 @@
-//! Backups: copied by the store, and checked as `audit verify` checks before anybody is told that
-//! they are done.
+//! Backups: copied by the store, and verified as `audit verify` does.
 //!
-//! A file gets its name when it is whole, verified and synced; until then it is called `.half`, and
-//! one that does not agree with itself is kept as `.unverified`. The server's key and the owner's
-//! tokens are in no backup.
+//! A file gets its name when it is complete, verified and synced. Until then it is called `.half`;
+//! one that does not verify is kept as `.unverified`. The server's key and the owner's tokens are
+//! in no backup.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +13,11 @@ use std::{
     sync::Arc,
 };
 
-use folkmoot_core::{Action, Actor, BadId, Command, Head, Quota, audit::AuditProblem, token::Token};
+use folkmoot_core::{
+    Action, Actor, BadId, Command, Head, Quota,
+    audit::AuditProblem,
+    token::{self, Token},
+};
 use folkmoot_store::{AnyStore, Error, Postgres, Sqlite, Store, SystemClock, backup};
 use rustix::{
     fs::{CWD, OFlags, RenameFlags, renameat_with},
@@ -27,78 +30,61 @@ use crate::{DataFolder, StartError};
 #[cfg(test)]
 mod tests;
 
-/// What a backup holds, or what was made of one.
+/// The contents of a backup or a restored database.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Backup {
     /// The position of its last event.
     pub position: u64,
-    /// That event's hash: what `audit verify` calls the head.
+    /// The hash of that event.
     pub head_hash: String,
-    /// The version of its schema.
     pub schema: i64,
-    /// How many rows each table has.
+    /// Rows per table.
     pub rows: BTreeMap<String, u64>,
-    /// How large the file is.
     pub bytes: u64,
 }
 
-/// What was made of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RestoreReport {
-    /// What it holds now.
     #[serde(flatten)]
     pub backup: Backup,
-    /// The tokens that work in it. Those that were revoked after the backup was made are among
-    /// them.
+    /// The valid tokens, including those that were revoked after the backup was made.
     pub valid_tokens: Vec<Token>,
-    /// The tokens of the backup that were revoked here.
+    /// The tokens that were revoked during the restore.
     pub revoked_tokens: Vec<Token>,
 }
 
-/// What happens to the tokens of a backup, some of which may have been revoked since.
+/// What to do with the tokens of a backup, some of which may have been revoked since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokensOnRestore {
-    /// They work as they did.
     Keep,
-    /// None of them works.
     Revoke,
 }
 
-/// Why there is no backup, or nothing was restored.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// A file is in the way.
+    /// The target exists.
     #[error("{} is there already, and nothing is overwritten; choose another name", .0.display())]
     Exists(PathBuf),
-    /// Somebody else writes there.
+    /// Another process writes there.
     #[error("another process is writing {}; wait for it, or choose another name", .0.display())]
     Busy(PathBuf),
-    /// There is nothing to back up.
     #[error("{} has no database; name the folder with --data, or a PostgreSQL with --database", .0.display())]
     NoDatabase(PathBuf),
-    /// There is something that would be lost.
+    /// The target contains data that would be lost.
     #[error("{} holds {what}, and nothing is overwritten; restore into another folder with --data", .path.display())]
-    NotEmpty {
-        /// Which folder.
-        path: PathBuf,
-        /// What is there.
-        what: String,
-    },
-    /// It does not agree with itself.
+    NotEmpty { path: PathBuf, what: String },
+    /// It does not verify.
     #[error("{}", unsound(.file, .problems))]
     Unsound {
-        /// Where it can be looked at.
+        /// Where it was kept.
         file: PathBuf,
-        /// What `audit verify` would say.
         problems: Vec<AuditProblem>,
     },
-    /// A file cannot be read or written.
     #[error("{}: {error}", .path.display())]
     File { path: PathBuf, error: io::Error },
     /// The folder cannot be used, or has a server.
     #[error(transparent)]
     Folder(#[from] StartError),
-    /// A database failed, or is of another version.
     #[error(transparent)]
     Store(#[from] Error),
 }
@@ -111,8 +97,8 @@ fn unsound(file: &Path, problems: &[AuditProblem]) -> String {
     format!("{} does not agree with itself: {}{more}", file.display(), first.join("; "))
 }
 
-/// Copies the folder's database, or the PostgreSQL at `database`, into a new file. A server may
-/// run, and goes on writing.
+/// Copies the folder's database, or the PostgreSQL at `database`, into a new file. A running server
+/// keeps writing.
 pub async fn back_up(data: &DataFolder, database: Option<&str>, file: &Path) -> Result<Backup, BackupError> {
     if file.exists() {
         return Err(BackupError::Exists(file.to_owned()));
@@ -129,8 +115,7 @@ pub async fn back_up(data: &DataFolder, database: Option<&str>, file: &Path) -> 
     Ok(half.finish_verified(file).await?.0)
 }
 
-/// Makes the database of a folder from a backup. The folder may not have one, unless its log is
-/// empty.
+/// Creates the database of a folder from a backup. A database with an empty log may be replaced.
 pub async fn restore(file: &Path, data: &DataFolder, tokens: TokensOnRestore) -> Result<RestoreReport, BackupError> {
     must_be_readable(file)?;
     let _lock = data.lock()?;
@@ -150,19 +135,18 @@ pub async fn restore(file: &Path, data: &DataFolder, tokens: TokensOnRestore) ->
     Ok(RestoreReport { backup, valid_tokens, revoked_tokens })
 }
 
-/// The tokens that were not revoked.
 async fn valid_tokens(store: &AnyStore) -> Result<Vec<Token>, Error> {
     let all = store.tokens().await?.into_iter().map(|(token, _)| token);
     Ok(all.filter(|token| token.revoked_at.is_none()).collect())
 }
 
-/// Revokes every token, and returns them.
+/// Revokes all tokens, and returns them.
 async fn revoke_all(store: &AnyStore) -> Result<Vec<Token>, Error> {
     let valid = valid_tokens(store).await?;
     for token in &valid {
         let id = format!("restore-{}", token.id);
         let id = id.parse().map_err(|error: BadId| Error::Unreadable(error.to_string()))?;
-        let action = Action::Revoke { token: token.id.clone() };
+        let action = Action::Token(token::Action::Revoke { token: token.id.clone() });
         let command = Command {
             id,
             by: Actor::System,
@@ -187,7 +171,7 @@ pub async fn restore_to_postgres(
     must_be_readable(file)?;
     let (mut restored, mut valid_tokens) = verified(file).await?;
     backup::into_postgres(file, url).await?;
-    // Opened as a server opens it: an older schema is migrated here and now.
+    // Opened as a server does, which migrates an older schema now.
     let store = AnyStore::Postgres(Postgres::open(url, None).await?);
     let report = folkmoot_engine::verify(&store).await;
     let head = store.head().await;
@@ -215,21 +199,21 @@ fn must_be_readable(file: &Path) -> Result<(), BackupError> {
     if !found.is_file() {
         return Err(unreadable(io::Error::other("this is no file")));
     }
-    // Before a folder is made for it: whether this version knows its schema.
+    // Check that this version knows the schema before a folder is created.
     backup::schema(file).map(drop).map_err(|error| match error {
         Error::Schema(_) => error.into(),
         error => unreadable(io::Error::other(format!("this is no backup: {error}"))),
     })
 }
 
-/// An empty database makes room; anything else stays.
+/// An empty database may be replaced; anything else stays.
 fn must_have_no_log(data: &DataFolder) -> Result<(), BackupError> {
     let database = data.database();
     let full = |what: String| BackupError::NotEmpty { path: data.path().to_owned(), what };
     let companions = ["-wal", "-shm", "-journal"].map(|end| PathBuf::from(format!("{}{end}", database.display())));
     match fs::metadata(&database) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // SQLite would add what it finds there to the database that we put beside it.
+            // SQLite would apply them to the new database.
             match companions.iter().find(|path| path.exists()) {
                 Some(stray) => Err(full(format!("{}, what is left of a database", stray.display()))),
                 None => Ok(()),
@@ -259,12 +243,11 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + S
     tokio::task::spawn_blocking(work).await.map_err(failed)?
 }
 
-/// That SQLite finds the file whole, that its log is one chain, and that each row is what the log
-/// says. Also returns the tokens that work in it.
+/// Verifies the file, the hash chain, and each row against the log. Also returns the valid tokens.
 async fn verified(file: &Path) -> Result<(Backup, Vec<Token>), BackupError> {
     let looked_at = file.to_owned();
     let contents = blocking(move || backup::inspect(&looked_at)).await?;
-    // What an older version wrote is judged by what it becomes; the file itself stays as it is.
+    // A backup of an older version is verified after migration; the file itself is not changed.
     let migrated = if contents.is_older() { Some(migrated(file).await?) } else { None };
     let judged = migrated.as_ref().map_or_else(|| file.to_owned(), |folder| folder.path().join(MIGRATED));
     let store = AnyStore::Sqlite(Sqlite::open_to_read(&judged, Arc::new(SystemClock))?);
@@ -288,7 +271,7 @@ async fn verified(file: &Path) -> Result<(Backup, Vec<Token>), BackupError> {
 
 const MIGRATED: &str = "migrated.db";
 
-/// A copy of the file, with this version's schema, in a folder that goes when it is dropped.
+/// A migrated copy of the file, in a temporary folder.
 async fn migrated(file: &Path) -> Result<tempfile::TempDir, BackupError> {
     let beside = file.parent().map_or_else(tempfile::tempdir, tempfile::tempdir_in).or_else(|_| tempfile::tempdir());
     let folder = beside.map_err(|error| BackupError::File { path: file.to_owned(), error })?;
@@ -299,8 +282,7 @@ async fn migrated(file: &Path) -> Result<tempfile::TempDir, BackupError> {
     Ok(folder)
 }
 
-/// A file that does not have its name yet. Removed when dropped, and by the next attempt if it was
-/// left behind.
+/// A file without its final name. It is removed when dropped, or by the next attempt.
 struct PartialFile {
     path: PathBuf,
     file: File,
@@ -310,9 +292,9 @@ impl PartialFile {
     fn begin(target: &Path) -> Result<Self, BackupError> {
         let path = PathBuf::from(format!("{}.half", target.display()));
         let unusable = |error| BackupError::File { path: path.clone(), error };
-        // What an attempt that was killed left here goes, and is not used again: somebody may have
-        // it open, and a link may lead anywhere. It stays locked until there is a new one, so that
-        // of two who find it one goes on.
+        // Remove the leftover of a killed attempt and do not reuse it: another process may have it
+        // open, and a link may lead anywhere. Keep it locked until the new file exists, so that of
+        // two concurrent attempts only one continues.
         let _left = match open_itself(&path) {
             Ok(left) if !locks(&left, &path).map_err(unusable)? => return Err(BackupError::Busy(target.to_owned())),
             Ok(left) => Some(left),
@@ -337,7 +319,7 @@ impl PartialFile {
         Ok(half)
     }
 
-    /// Gives it its name, or keeps it as what it is.
+    /// Gives it its final name, or keeps it as unverified.
     async fn finish_verified(self, target: &Path) -> Result<(Backup, Vec<Token>), BackupError> {
         let verified = match verified(&self.path).await {
             Err(BackupError::Unsound { problems, .. }) => {
@@ -351,7 +333,7 @@ impl PartialFile {
         Ok(verified)
     }
 
-    /// Under a name that nothing has yet, also if something has come there since it was begun.
+    /// Renames it to an unused name, even if something has appeared there meanwhile.
     fn rename_to_new(&self, to: &Path) -> Result<(), BackupError> {
         self.rename(to, without_replacing).map_err(|error| match error {
             BackupError::File { path, error } if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -361,7 +343,7 @@ impl PartialFile {
         })
     }
 
-    /// Durable when it returns, under this name.
+    /// Renames it durably.
     fn rename(&self, to: &Path, rename: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<(), BackupError> {
         let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let renamed = self.file.sync_all().and_then(|()| rename(&self.path, to));
@@ -372,7 +354,7 @@ impl PartialFile {
 
     fn remove_companions(&self) {
         for end in ["-journal", "-wal", "-shm"] {
-            // Mostly there is none.
+            // Usually there is none.
             let _ = fs::remove_file(format!("{}{end}", self.path.display()));
         }
     }
@@ -381,12 +363,12 @@ impl PartialFile {
 impl Drop for PartialFile {
     fn drop(&mut self) {
         self.remove_companions();
-        // It is gone already if it has its name.
+        // Already gone if it was renamed.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// What is there, and not what it leads to.
+/// Opens the file itself; links are not followed.
 fn open_itself(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
@@ -396,7 +378,7 @@ fn is_link(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
 
-/// Locks the file, unless somebody else has, or has put another in its place.
+/// Locks the file, unless another process has locked or replaced it.
 fn locks(file: &File, path: &Path) -> io::Result<bool> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => return Ok(false),
@@ -411,21 +393,21 @@ fn locks(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Renames, unless the new name is taken.
+/// Renames, unless the new name exists.
 fn without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // Not every file system can.
+        // Not every file system supports it.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => link_and_remove(from, to),
         renamed => Ok(renamed?),
     }
 }
 
-/// The same in two steps: a second name is given only where there is none.
+/// The same in two steps: a hard link is created only if the name is free.
 fn link_and_remove(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         Ok(()) => fs::remove_file(from),
-        // There are file systems without second names, too. Then it is looked, and done.
+        // Some file systems have no hard links either. Then check and rename.
         Err(_) if fs::symlink_metadata(to).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
         Err(_) => fs::rename(from, to),
     }

@@ -1,5 +1,4 @@
-//! Checkpoints without being asked: one signed line after another, at the end of a file that is
-//! best on another disk or another machine. The file is only ever appended to.
+//! Automatic checkpoints: signed lines, appended to a file that is best on another disk or machine.
 
 use std::{
     fs::OpenOptions,
@@ -14,33 +13,31 @@ use serde_json::Value;
 
 use crate::{app::App, signed};
 
-/// How many lines are compared by whoever serves for a moment.
+/// How many lines a short-lived server compares.
 const RECENT: usize = 100;
-/// Of how many that do not hold it is told why.
+/// How many mismatches are logged.
 const TOLD_MAX: usize = 5;
-/// No line is longer.
 const LINE_BYTES_MAX: u64 = 4096;
 
-/// Where to write them, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoints {
     pub file: PathBuf,
-    /// At most so often, and only when the log has grown.
+    /// The minimum interval; only if the log has grown.
     pub every: Duration,
 }
 
 impl Checkpoints {
-    /// Compares the log with every line of the file, and writes the next. `None` if one of them
-    /// does not hold: then none is written, or the log that is not the right one would soon be the
-    /// one of the last checkpoint. Whoever serves for a moment compares the last of them only: of a
-    /// wrong log, those do not hold either.
+    /// Compares the log with every line of the file, and writes the next checkpoint. Returns `None`
+    /// if one does not match: then none is written, because the wrong log would soon match the last
+    /// checkpoint. A short-lived server compares only the last lines, which do not match a wrong
+    /// log either.
     pub(crate) async fn begin(&self, app: &App, temporary: bool) -> io::Result<Option<u64>> {
         if !self.hold(app, if temporary { RECENT } else { usize::MAX }).await? {
             metrics::counter!("folkmoot_checkpoint_failures_total").increment(1);
             return Ok(None);
         }
         match self.write(app).await {
-            // It is written when there is room.
+            // Written later, when there is room.
             Err(error) if error.kind() == io::ErrorKind::StorageFull => {
                 self.complain(&error);
                 Ok(Some(0))
@@ -49,8 +46,7 @@ impl Checkpoints {
         }
     }
 
-    /// Whether the log is the one of the last so many checkpoints in the file, whichever key signed
-    /// them.
+    /// Whether the log matches the last `count` checkpoints in the file, whichever key signed them.
     async fn hold(&self, app: &App, count: usize) -> io::Result<bool> {
         let (file, shown) = (self.file.clone(), self.file.display());
         let lines = blocking(move || lines(&file)).await?;
@@ -67,8 +63,7 @@ impl Checkpoints {
             let is_ours = statement["public_key"] == *ours;
             let there = app.engine.hash_at(checkpoint.position).await.map_err(io::Error::other)?;
             let seen = LogSummary { there, ..seen };
-            // Only of those that do not hold is it asked who signed them: that takes longer than to
-            // compare.
+            // Signatures are checked only for mismatches, because that takes longer.
             match checkpoint.check(&seen).map_err(|broken| (broken, signed::check(&statement, None))) {
                 Ok(()) => others += usize::from(!is_ours),
                 Err((_, Err(unsigned))) => tracing::warn!("{shown}, line {} counts for nothing: {unsigned}", n + 1),
@@ -94,14 +89,14 @@ impl Checkpoints {
         Ok(broken == 0)
     }
 
-    /// The last that this server's key signed, if it is the last line.
+    /// The last line's checkpoint, if this server's key signed it.
     async fn last(&self, app: &App) -> io::Result<Option<Checkpoint>> {
         let file = self.file.clone();
         let line = blocking(move || last_line(&file)).await?;
         Ok(line.and_then(|line| parse(&line, app)))
     }
 
-    /// Writes on until the server ends. `written` is where the log was.
+    /// Keeps writing until the server ends. `written` is the last position.
     pub(crate) async fn go_on(self, app: App, mut written: u64) {
         loop {
             tokio::select! {
@@ -119,7 +114,7 @@ impl Checkpoints {
         }
     }
 
-    /// The last one, when nothing is written any more.
+    /// Writes the last checkpoint, after all writes.
     pub(crate) async fn end(&self, app: &App) {
         if let Err(error) = self.write(app).await {
             self.complain(&error);
@@ -151,7 +146,6 @@ fn parse(line: &str, app: &App) -> Option<Checkpoint> {
     unsigned(statement)
 }
 
-/// What a signed checkpoint states.
 fn unsigned(mut statement: Value) -> Option<Checkpoint> {
     let members = statement.as_object_mut()?;
     members.remove("signature");
@@ -159,7 +153,7 @@ fn unsigned(mut statement: Value) -> Option<Checkpoint> {
     serde_json::from_value(statement).ok()
 }
 
-/// All lines; none if there is no file.
+/// All lines; empty if there is no file.
 fn lines(path: &Path) -> io::Result<Vec<String>> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()),
@@ -168,7 +162,7 @@ fn lines(path: &Path) -> io::Result<Vec<String>> {
     }
 }
 
-/// What comes before the last end of a line. A line that a crash cut off is none.
+/// The last complete line. A line cut off by a crash does not count.
 fn last_line(path: &Path) -> io::Result<Option<String>> {
     let mut file = match OpenOptions::new().read(true).open(path) {
         Ok(file) => file,
@@ -191,7 +185,7 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
         file.seek(SeekFrom::End(-1))?;
         file.read_exact(&mut last)?;
     }
-    // A line that a crash cut off stays a line of its own.
+    // Keep a line that a crash cut off as a separate line.
     let begin = if last == [b'\n'] { "" } else { "\n" };
     file.write_all(format!("{begin}{line}\n").as_bytes())?;
     file.sync_data()

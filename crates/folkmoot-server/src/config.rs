@@ -1,4 +1,4 @@
-//! What can be configured: a file, and a few variables of the environment for automation.
+//! The configuration: a file, and a few environment variables for automation.
 
 use std::{
     collections::BTreeMap,
@@ -35,87 +35,80 @@ use crate::{Checkpoints, DataFolder, Origin, observe::Adopt};
 /// Everything a server needs to start.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where the data is.
     pub data: DataFolder,
-    /// Where to listen; port 0 takes a free one.
+    /// Port 0 means a free port.
     pub listen: SocketAddr,
     /// A PostgreSQL database instead of the SQLite file in the data folder.
     pub database: Option<String>,
-    /// What holds for gates that agents open.
+    /// The policy for gates that agents open.
     pub policy: GatePolicy,
-    /// What questions do unless they say otherwise.
+    /// Defaults for questions.
     pub questions: QuestionPolicy,
-    /// The workflows that this node executes; code, so no file configures them.
+    /// The workflows that this node executes. They are code, so no file configures them.
     pub workflows: Workflows,
-    /// How much it executes at the same time.
+    /// Limits of concurrent execution.
     pub work: WorkerSettings,
-    /// What holds for plans.
     pub plans: Plans,
-    /// What agents of ours have to work with.
+    /// The models and tools of our own agents.
     pub equipment: EquipmentSettings,
-    /// Reads a variable of the environment that names a model or holds its key. There is none
-    /// unless this is set, so that no test asks whoever the developer has a key for.
+    /// Reads environment variables for models and their keys. It returns nothing by default, so
+    /// that no test uses the developer's keys.
     pub variable: fn(&str) -> Option<String>,
-    /// Where people may be told something.
     pub notify: Notify,
-    /// Who is told, beside the webhooks.
+    /// The configured channels.
     pub channels: BTreeMap<String, ChannelSettings>,
-    /// How much anybody may ask for.
     pub limits: ServerLimits,
-    /// Whose pages may open WebSockets, beside this server's own.
+    /// Foreign origins whose pages may open WebSockets.
     pub origins: Vec<Origin>,
-    /// The names under which it may be asked, beside addresses and `localhost`. `*` is every name.
+    /// Host names in addition to IP addresses and `localhost`. `*` accepts every name.
     pub hosts: Vec<String>,
-    /// Takes over the trace of whoever calls. Nothing else depends on it.
+    /// Continues the caller's trace.
     pub adopt: Option<Adopt>,
-    /// The file that was read, where it is not `folkmoot.toml` in the data folder.
+    /// The configuration file, if it is not `folkmoot.toml` in the data folder.
     pub file: Option<PathBuf>,
-    /// The file with the server's key; `server.key` in the data folder, made at the first start,
-    /// unless it is given. Servers on one PostgreSQL share one.
+    /// The server's key file. Default: `server.key` in the data folder, created at the first start.
+    /// Servers on one PostgreSQL share one.
     pub key: Option<PathBuf>,
-    /// Where checkpoints of the log are written without being asked, if anywhere.
+    /// Automatic checkpoints, if configured.
     pub checkpoints: Option<Checkpoints>,
-    /// How long it keeps what it need not keep.
     pub retention: Retention,
-    /// What judging goes by instead of the machine's or the database's clock, as tests need it.
+    /// A clock for tests, instead of the machine's or the database's.
     pub clock: Option<Arc<dyn Clock>>,
-    /// It serves only as long as a verb of the command line lasts.
+    /// It serves only while a command-line verb runs.
     pub temporary: bool,
-    /// Tokens that must exist.
+    /// Tokens to create at the start.
     pub bootstrap_tokens: Vec<BootstrapToken>,
 }
 
-/// The limits for requests and connections.
+/// Limits of requests and connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerLimits {
-    /// The longest body.
     pub body_bytes: usize,
-    /// How long a client may take to send its headers, or may stay silent between requests.
+    /// How long a client may take to send its headers, or stay silent between requests.
     pub header_timeout_ms: u64,
-    /// How long a client may take to send its body.
     pub body_timeout_ms: u64,
-    /// How long a client may leave its answer unread.
+    /// How long a client may leave its response unread.
     pub write_timeout_ms: u64,
-    /// How often a stream on which nothing happens says that it is still there.
+    /// How often an idle stream sends a heartbeat.
     pub heartbeat_ms: u64,
-    /// Connections at the same time.
     pub connections: usize,
-    /// How many of them may answer requests of one principal, streams and waits among them; 0 is as
-    /// many as there are.
+    /// Connections that may serve one principal, including streams and waits; 0 means no separate
+    /// limit.
     pub connections_per_principal: Option<usize>,
-    /// Requests a second, of one principal.
+    /// Per principal.
     pub requests_per_second: u32,
-    /// Pending gates of one agent; 0 is any number.
+    /// 0 means no limit.
     pub pending_gates_per_agent: u64,
-    /// Bytes of the artifacts of those gates; 0 is any number.
+    /// Bytes of those gates' artifacts; 0 means no limit.
     pub pending_bytes_per_agent: u64,
-    /// Open questions of one agent; 0 is any number.
+    /// 0 means no limit.
     pub open_questions_per_agent: u64,
-    /// Plans, debates and other runs of one agent that the server executes and that are not over; 0
-    /// is any number.
+    /// Standing halts of one principal that is no admin; 0 means no limit.
+    pub halts_per_principal: u64,
+    /// Unfinished runs of one agent that the server executes; 0 means no limit.
     pub open_runs_per_agent: u64,
-    /// Bytes of bodies that one agent may send in an hour; 0 is any number.
+    /// Bytes of request bodies; 0 means no limit.
     pub bytes_per_hour_per_agent: u64,
 }
 
@@ -133,6 +126,7 @@ impl Default for ServerLimits {
             pending_gates_per_agent: 1_000,
             pending_bytes_per_agent: 256 << 20,
             open_questions_per_agent: 1_000,
+            halts_per_principal: 100,
             open_runs_per_agent: 100,
             bytes_per_hour_per_agent: 1 << 30,
         }
@@ -140,19 +134,20 @@ impl Default for ServerLimits {
 }
 
 impl ServerLimits {
-    /// What one agent may have open.
+    /// The limits on what one agent may have open.
     pub(crate) fn quota(&self) -> Quota {
         let some = |limit: u64| (limit > 0).then_some(limit);
         Quota {
             pending_gates: some(self.pending_gates_per_agent),
             pending_bytes: some(self.pending_bytes_per_agent),
             open_questions: some(self.open_questions_per_agent),
+            standing_halts: some(self.halts_per_principal),
             open_runs: some(self.open_runs_per_agent),
             ..Quota::default()
         }
     }
 
-    /// A limit of nothing would serve nobody.
+    /// Refuses limits of zero that would serve nobody.
     fn check(&self) -> Result<(), String> {
         let zero = [
             ("body_bytes", self.body_bytes == 0),
@@ -170,12 +165,10 @@ impl ServerLimits {
     }
 }
 
-/// A token that is made at the start if it is not there.
+/// A token that is created at the start if it does not exist.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BootstrapToken {
-    /// Whom it names.
     pub principal: Principal,
-    /// What is sent.
     pub secret: String,
 }
 
@@ -185,7 +178,6 @@ impl std::fmt::Debug for BootstrapToken {
     }
 }
 
-/// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(String);
@@ -212,12 +204,12 @@ struct File {
     plans: PlansFile,
 }
 
-/// What holds for plans.
+/// The settings of plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plans {
-    /// How long a gate of one waits before its session has expired.
+    /// How long a plan's gate waits before its session expires.
     pub expires_after: Timeout,
-    /// Whether people are asked. `APPROVAL_GATES` alone says no.
+    /// Whether people are asked. Only `APPROVAL_GATES` turns this off.
     pub asks: bool,
 }
 
@@ -234,8 +226,8 @@ struct PlansFile {
     expires_after_ms: Option<Timeout>,
 }
 
-/// Whether gates are on. Only a clear no turns them off, and only a clear yes is one: whoever
-/// mistypes it is told.
+/// Parses `APPROVAL_GATES`. Anything but a clear yes or no is an error, so that a typing error is
+/// noticed.
 fn approval_gates(said: &str) -> Result<bool, ConfigError> {
     match said.trim().to_ascii_lowercase().as_str() {
         "false" | "0" | "no" | "off" => Ok(false),
@@ -255,19 +247,18 @@ struct Audit {
 }
 
 impl Audit {
-    /// A relative path starts at the folder of the configuration.
+    /// Relative paths start at the configuration's folder.
     fn checkpoints(self, folder: &Path) -> Option<Checkpoints> {
         let every = self.checkpoint_every_ms.map_or(CHECKPOINT_EVERY, |ms| Duration::from_millis(ms.get()));
         Some(Checkpoints { file: folder.join(self.checkpoints?), every })
     }
 }
 
-/// Names tokens that are made at the start: `role:name=token,…`.
+/// Tokens to create at the start: `role:name=token,…`.
 pub const BOOTSTRAP_TOKENS: &str = "FOLKMOOT_BOOTSTRAP_TOKENS";
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(600);
 
-/// `[retention]`. Nothing is kept for no time at all: whoever has just decided may look at it
-/// again.
+/// `[retention]`. Zero is refused: somebody who has just decided may want to look again.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct RetentionSettings {
@@ -295,7 +286,7 @@ struct ListenSettings {
     hosts: Vec<String>,
 }
 
-/// `[questions.BLOCKING]` and so on. What is left out stays.
+/// `[questions.BLOCKING]` and so on. Omitted values keep their defaults.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct QuestionTypeEntry {
@@ -304,7 +295,7 @@ struct QuestionTypeEntry {
 }
 
 impl Config {
-    /// The usual configuration for a data folder: loopback, SQLite, default policy.
+    /// The default configuration for a data folder: loopback, SQLite, default policy.
     pub fn new(data: DataFolder) -> Self {
         Self {
             data,
@@ -333,8 +324,7 @@ impl Config {
         }
     }
 
-    /// Takes over what a file says. Without a path, `folkmoot.toml` in the data folder is read if
-    /// it is there.
+    /// Applies a file. Without a path, `folkmoot.toml` in the data folder is read if it exists.
     pub fn read_file(&mut self, path: Option<PathBuf>) -> Result<(), ConfigError> {
         let given = path.is_some();
         self.file.clone_from(&path);
@@ -348,10 +338,10 @@ impl Config {
         file.gates.check().map_err(|refusal| ConfigError(format!("[gates] in {}: {refusal}", path.display())))?;
         self.policy = file.gates;
         for (question_type, QuestionTypeEntry { timeout_ms, default }) in file.questions {
-            let usual = self.questions.usual(question_type);
-            let timeout = timeout_ms.unwrap_or(usual.timeout);
-            let usual = question::TypeDefaults { timeout, default: default.or(usual.default) };
-            self.questions.set(question_type, usual).map_err(|refusal| {
+            let defaults = self.questions.defaults(question_type);
+            let timeout = timeout_ms.unwrap_or(defaults.timeout);
+            let defaults = question::TypeDefaults { timeout, default: default.or(defaults.default) };
+            self.questions.set(question_type, defaults).map_err(|refusal| {
                 ConfigError(format!("[questions.{question_type}] in {}: {refusal}", path.display()))
             })?;
         }
@@ -403,8 +393,8 @@ impl Config {
         Ok(())
     }
 
-    /// Takes over `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`), `FOLKMOOT_RATE_LIMIT`
-    /// (requests a second) and `APPROVAL_GATES` (whether people are asked about plans).
+    /// Applies `FOLKMOOT_BOOTSTRAP_TOKENS` (`role:name=token,…`), `FOLKMOOT_RATE_LIMIT` (requests
+    /// per second) and `APPROVAL_GATES` (whether plans ask people).
     pub fn read_environment(&mut self, variable: impl Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
         if let Some(tokens) = variable(BOOTSTRAP_TOKENS) {
             for entry in tokens.split(',').filter(|entry| !entry.trim().is_empty()) {
@@ -425,15 +415,14 @@ impl Config {
     }
 }
 
-/// Where it is wrong, and how. The line itself is not repeated: somebody may have written a key
-/// there.
+/// Where and why the file is invalid. The line itself is not shown: it may contain a key.
 fn not_right(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
     let before = error.span().and_then(|span| text.get(..span.start));
     let line = before.map_or_else(String::new, |before| format!(", line {}", before.matches('\n').count() + 1));
     ConfigError(format!("{}{line} is not right: {}", path.display(), error.message()))
 }
 
-/// The secret is not repeated in an error.
+/// Errors do not show the secret.
 fn parse_bootstrap(entry: &str) -> Result<BootstrapToken, ConfigError> {
     let wrong = |why: String| {
         ConfigError(format!("FOLKMOOT_BOOTSTRAP_TOKENS: {why}; write role:name=token,… or role+halt:name=token"))

@@ -1,8 +1,8 @@
-//! The data folder: the database, the lock, the tokens of its owner, the server's key, where the
-//! server is, and with what it was started.
+//! The data folder: the database, the lock, the owner's tokens, the server's key, the server's
+//! address, and the files it was started with.
 //!
-//! Whoever holds the lock is the one server of this folder. Verbs of the command line find it by
-//! `server.json`.
+//! The process that holds the lock is the only server of this folder. Command-line verbs find it
+//! through `server.json`.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
@@ -18,18 +18,17 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{ProtectedToken, PublicKey, ServerKey, StartError};
 
-/// Where somebody says that they want to serve the folder.
+/// Exists while a server asks for the folder.
 const WANTED: &str = "wanted";
-/// How long that counts.
+/// How long that request is valid.
 const WANTED_FOR: Duration = Duration::from_secs(2);
-/// How the name of a file ends that is not whole yet.
+/// The suffix of an incomplete file.
 const HALF: &str = ".half";
-/// What the folder was last served with.
+/// The files that the folder was last served with.
 const SERVED: &str = "served.json";
-/// The model server of this machine that somebody at a terminal wants to be asked.
+/// The local model server that a person at a terminal chose.
 const LOCAL_MODEL: &str = "local_model.json";
 
-/// A folder with Folkmoot's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFolder(PathBuf);
 
@@ -39,46 +38,39 @@ pub struct DataFolderLock {
     _file: File,
 }
 
-/// The tokens of whoever owns the folder: theirs, and their agent's.
+/// The tokens of the folder's owner and their agent.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalTokens {
-    /// Decides.
     pub you: LocalToken,
-    /// Opens and asks.
     pub agent: LocalToken,
-    /// Yours to decide with, where you have protected it. Then `you` only reads.
+    /// Your deciding token, if you have protected it. Then `you` can only read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protected: Option<ProtectedToken>,
 }
 
-/// One of them.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalToken {
-    /// Whom it names.
     pub name: Name,
-    /// What they may do.
     pub role: Role,
-    /// The secret.
     pub token: String,
 }
 
-/// The files that the folder was last served with. Verbs that serve it for a moment reuse them.
+/// The files that the folder was last served with. Verbs that serve it briefly reuse them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LastServed {
-    /// The configuration, where it is not `folkmoot.toml` in the folder.
+    /// The configuration, if it is not `folkmoot.toml` in the folder.
     pub config: Option<PathBuf>,
-    /// The key, where it is not `server.key` in the folder.
+    /// The key, if it is not `server.key` in the folder.
     pub key: Option<PathBuf>,
 }
 
-/// A model server that merely listens on this machine, and that a person at a terminal said is to
-/// be asked.
+/// A local model server that a person at a terminal chose to use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalModel {
     pub provider: String,
-    /// Where it listened then. At another address it is another one.
+    /// Its address then. A server at another address is a different one.
     pub base_url: String,
 }
 
@@ -95,48 +87,46 @@ impl std::fmt::Debug for LocalToken {
 }
 
 impl DataFolder {
-    /// The folder at `path`, which need not be there yet.
+    /// The folder at `path`, which need not exist yet.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The SQLite file.
     pub fn database(&self) -> PathBuf {
         self.0.join("folkmoot.db")
     }
 
-    /// The running server, if its file is there. It may have died: ask it.
+    /// The running server, if its file exists. It may have died since.
     pub fn server(&self) -> Option<ServerFile> {
         serde_json::from_slice(&fs::read(self.0.join("server.json")).ok()?).ok()
     }
 
-    /// The owner's tokens, if there are any yet.
+    /// The owner's tokens, if they exist.
     pub fn tokens(&self) -> io::Result<Option<LocalTokens>> {
         self.read("tokens.json")
     }
 
-    /// What it was last served with; the usual where nobody has served it yet.
+    /// The files it was last served with; the defaults if it never was.
     pub fn served(&self) -> io::Result<LastServed> {
         Ok(self.read(SERVED)?.unwrap_or_default())
     }
 
-    /// The model server that somebody at a terminal chose, if somebody did.
+    /// The chosen model server, if any.
     pub fn local_model(&self) -> io::Result<Option<LocalModel>> {
         self.read(LOCAL_MODEL)
     }
 
-    /// Remembers that choice, and says where.
+    /// Stores that choice, and returns the path.
     pub fn remember_local_model(&self, model: &LocalModel) -> io::Result<PathBuf> {
         self.write(LOCAL_MODEL, &serde_json::to_vec_pretty(model)?)?;
         Ok(self.0.join(LOCAL_MODEL))
     }
 
-    /// Keeps what it is served with, by paths that mean the same everywhere.
+    /// Stores the files it is served with, as absolute paths.
     pub(crate) fn write_served(&self, served: &LastServed) -> io::Result<()> {
         let absolute = |path: &Option<PathBuf>| path.as_deref().map(std::path::absolute).transpose();
         let served = LastServed { config: absolute(&served.config)?, key: absolute(&served.key)? };
@@ -154,7 +144,7 @@ impl DataFolder {
         }
     }
 
-    /// The server's key, made if it is not there.
+    /// The server's key, created if it does not exist.
     pub(crate) fn server_key(&self) -> io::Result<ServerKey> {
         match ServerKey::read(&self.0.join("server.key")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -168,13 +158,13 @@ impl DataFolder {
         }
     }
 
-    /// The key that this folder's server signs with, if it has one yet.
+    /// The public key of this folder's server, if it has one yet.
     pub fn public_key(&self) -> Option<PublicKey> {
         let key = self.served().ok().and_then(|served| served.key).unwrap_or_else(|| self.0.join("server.key"));
         ServerKey::read(&key).ok().map(|key| key.public())
     }
 
-    /// Makes this process the one server of the folder, or says which one is.
+    /// Makes this process the only server of the folder, or returns which one is.
     pub fn lock(&self) -> Result<DataFolderLock, StartError> {
         let path = self.0.join("lock");
         let unusable = |error| StartError::Folder { path: self.0.clone(), error };
@@ -194,8 +184,8 @@ impl DataFolder {
         }
     }
 
-    /// Makes the folder, if it is not there, and closes it to everybody but its owner. It is never
-    /// open to others, not even for a moment.
+    /// Creates the folder with access only for its owner. Others never have access, not even
+    /// briefly.
     fn create(&self) -> io::Result<()> {
         if let Some(parent) = self.0.parent() {
             fs::create_dir_all(parent)?;
@@ -207,7 +197,7 @@ impl DataFolder {
         fs::set_permissions(&self.0, fs::Permissions::from_mode(0o700))
     }
 
-    /// Removes what a server left behind that was killed while it wrote a file.
+    /// Removes incomplete files of a killed server.
     fn remove_halves(&self) {
         let is_half = |name: &str| {
             let begins = ["tokens.json.", "server.key.", "server.json.", "served.json."]
@@ -215,7 +205,7 @@ impl DataFolder {
                 .any(|begin| name.starts_with(begin));
             begins && name.ends_with(HALF)
         };
-        // What cannot be listed or removed is in nobody's way.
+        // Leftovers that cannot be removed do no harm.
         for found in fs::read_dir(&self.0).into_iter().flatten().flatten() {
             if found.file_name().to_str().is_some_and(is_half) {
                 let _ = fs::remove_file(found.path());
@@ -223,32 +213,32 @@ impl DataFolder {
         }
     }
 
-    /// Asks a temporary server to let go of the folder. It is asked anew until the folder is free:
-    /// what a server that died has asked for is soon forgotten.
+    /// Asks a temporary server to release the folder. Repeated until the folder is free; a request
+    /// of a dead server soon expires.
     pub fn want(&self) -> io::Result<()> {
         self.write(WANTED, b"")
     }
 
-    /// Whether somebody wants to serve this folder from now on.
+    /// Whether a server wants this folder.
     pub fn is_wanted(&self) -> bool {
         let asked = fs::metadata(self.0.join(WANTED)).and_then(|file| file.modified());
         asked.is_ok_and(|asked| asked.elapsed().is_ok_and(|since| since < WANTED_FOR))
     }
 
-    /// Asks no longer.
+    /// Withdraws the request.
     pub fn want_no_more(&self) {
-        // If it stays, it is soon too old to count.
+        // If it stays, it soon expires.
         let _ = fs::remove_file(self.0.join(WANTED));
     }
 
     pub(crate) fn write_server(&self, server: &ServerFile) -> io::Result<()> {
-        // The room that the last server's file took is used at once.
+        // Reuses the space of the last server's file.
         let _ = fs::remove_file(self.0.join("server.json.half"));
         self.write("server.json", &serde_json::to_vec_pretty(server)?)
     }
 
-    /// The server that was is dead. Its file is kept under another name, so that there is room for
-    /// the next one's on a full disk.
+    /// The previous server is dead. Its file is renamed rather than removed, to keep its space on a
+    /// full disk.
     pub(crate) fn retire_server(&self) {
         let (file, half) = (self.0.join("server.json"), self.0.join("server.json.half"));
         if fs::rename(&file, half).is_err() {
@@ -257,17 +247,16 @@ impl DataFolder {
     }
 
     pub(crate) fn remove_server(&self) {
-        // If it stays, whoever reads it finds that nobody answers.
+        // If it stays, readers find that nobody answers.
         let _ = fs::remove_file(self.0.join("server.json"));
     }
 
-    /// Keeps the tokens.
     pub fn write_tokens(&self, tokens: &LocalTokens) -> io::Result<()> {
         self.write("tokens.json", &serde_json::to_vec_pretty(tokens)?)
     }
 
-    /// Writes a file that only its owner can read, whole or not at all. Until it is whole it has a
-    /// new name: whatever else lies in the folder is neither followed nor written to.
+    /// Atomically writes a file that only its owner can read. It is written under a new name, so
+    /// that nothing else in the folder is followed or overwritten.
     fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         let mut half = tempfile::Builder::new().prefix(&format!("{name}.")).suffix(HALF).tempfile_in(&self.0)?;
         half.write_all(content)?;

@@ -11,15 +11,17 @@ pub(crate) mod trail;
 use folkmoot_api::wire::{self, DebateCost, Decimal, Fault};
 use folkmoot_core::{
     Event, Gate, GateId, GateStatus, Principal, QuestionId, Refusal, Run, RunId,
-    debate::{DebateEvent, DebateProgress, DebateVerdict},
     gate::GateMode,
     question::QuestionStatus,
     run::{RunKind, RunOutcome, RunState},
 };
+use folkmoot_debate::{
+    DebateEvent, DebateProgress, DebateVerdict,
+    record::{DebateView, TurnView, VersionView},
+};
 use folkmoot_engine::{Engine, Error, GateQuery, QuestionQuery};
-use folkmoot_store::{DebateView, TurnView, VersionView};
 use folkmoot_workflows::{
-    debate::{DebateConfig, DebateOutcome, UndecidedAnswer, decimals},
+    debate::{DebateConfig, DebateOutcome, UndecidedAnswer, decimals, records},
     llm::budget::Spent,
 };
 use serde_json::Value;
@@ -48,11 +50,11 @@ pub(crate) struct DebateSnapshot {
 
 /// A debate, if `principal` may know of it.
 pub(crate) async fn held(app: &App, principal: &Principal, id: &RunId) -> Result<DebateSnapshot, Error> {
-    let view = app.engine.debate(principal, id).await?;
+    let view = records::debate(&app.engine, principal, id).await?;
     let mut held = of_view(app, principal, view).await?;
     if held.run.ending().is_some() && held.view.completed_at.is_none() {
         // It ended between the two looks.
-        held.view = app.engine.debate(principal, id).await?;
+        held.view = records::debate(&app.engine, principal, id).await?;
     }
     Ok(held)
 }
@@ -194,27 +196,30 @@ impl DebateSnapshot {
 
     /// As the resource shows it.
     pub(crate) fn on_the_wire(self) -> wire::Debate {
-        let session = self.view.session.as_ref();
+        let cost = self.cost();
+        let said = self.view.session;
+        let score = said.as_ref().and_then(|session| session.final_consensus_score);
+        let (config, outcome_said, metadata) = said
+            .as_ref()
+            .map_or((None, None, None), |said| (said.config.clone(), said.outcome.clone(), said.metadata.clone()));
         wire::Debate {
-            cost: self.cost(),
-            topology_type: session.map(|session| session.topology.clone()),
-            coordination_protocol: session.map(|session| session.coordination_protocol.clone()),
-            total_rounds: session.map_or(0, |session| session.total_rounds),
-            final_consensus_score: session
-                .and_then(|session| session.final_consensus_score)
-                .map(|it| Decimal::from(it).0),
+            cost,
+            topology_type: said.as_ref().map(|session| session.topology.clone()),
+            coordination_protocol: said.as_ref().map(|session| session.coordination_protocol.clone()),
+            total_rounds: said.as_ref().map_or(0, |session| session.total_rounds),
+            final_consensus_score: score.map(|score| Decimal::from(score).0),
             id: self.view.id,
             session_id: self.view.session_id,
             topic: self.view.topic,
             status: self.view.status,
             // An older version kept hundredths.
-            config: self.view.config.map(decimals::config),
+            config: config.map(decimals::config),
             initiated_by: self.view.initiated_by,
             created_at: self.view.created_at,
             updated_at: self.view.updated_at,
             completed_at: self.view.completed_at,
-            outcome: self.view.outcome.map(outcome),
-            metadata: self.view.metadata,
+            outcome: outcome_said.map(outcome),
+            metadata,
             phase: self.progress.phase,
             round: self.progress.round,
             waiting_at: self.waiting_at,
@@ -239,8 +244,7 @@ fn outcome(outcome: Value) -> Value {
 }
 
 /// A turn as the wire shows it.
-pub(crate) fn turn(run: &Run, view: TurnView) -> wire::DebateTurn {
-    let TurnView { turn, content, tool_calls, test_results, reflections, metadata } = view;
+pub(crate) fn turn(run: &Run, turn: TurnView) -> wire::DebateTurn {
     wire::DebateTurn {
         id: turn.id,
         session_id: run.start.session_id.clone(),
@@ -250,12 +254,12 @@ pub(crate) fn turn(run: &Run, view: TurnView) -> wire::DebateTurn {
         agent_role: turn.agent_role,
         provider: turn.provider,
         model: turn.model,
-        content,
+        content: turn.content,
         confidence: turn.confidence.map(|share| Decimal::from(share).0),
-        tool_calls,
-        test_results,
-        reflections,
-        metadata,
+        tool_calls: turn.tool_calls,
+        test_results: turn.test_results,
+        reflections: turn.reflections,
+        metadata: turn.metadata,
         created_at: turn.at,
         response_time_ms: turn.response_time_ms,
     }
@@ -274,20 +278,19 @@ pub(crate) fn undecided(answer: UndecidedAnswer) -> wire::UndecidedAnswer {
 }
 
 /// A version as the wire shows it.
-pub(crate) fn version(run: &Run, view: VersionView) -> wire::CodeVersion {
-    let VersionView { version, code, metrics, diff_from_previous, author } = view;
+pub(crate) fn version(run: &Run, version: VersionView) -> wire::CodeVersion {
     wire::CodeVersion {
         id: version.id,
         session_id: run.start.session_id.clone(),
         turn_id: version.turn_id,
-        author,
+        author: version.author,
         language: version.language,
-        code,
+        code: version.code,
         version_number: version.version_number,
         quality_score: version.quality_score.map(|share| Decimal::from(share).0),
         test_pass_rate: version.test_pass_rate.map(|share| Decimal::from(share).0),
-        metrics,
-        diff_from_previous,
+        metrics: version.metrics,
+        diff_from_previous: version.diff_from_previous,
         created_at: version.at,
     }
 }

@@ -1,5 +1,5 @@
-//! How the server of a folder and its data are. Nothing is changed, no lock is taken, and a server
-//! may run meanwhile.
+//! Examines a folder's server and data. It changes nothing, takes no lock, and works beside a
+//! running server.
 
 use std::{
     fs, io,
@@ -18,21 +18,19 @@ use folkmoot_workflows::doctor::{Area, DoctorFinding};
 
 use crate::{DataFolder, ServerKey, open_files};
 
-/// Less than this on the disk is too little.
+/// Less free space is a problem.
 const FREE_BYTES_MIN: u64 = 512 << 20;
-/// A write-ahead log larger than this does not start again, because somebody reads for too long.
+/// A larger write-ahead log cannot be reset, because a reader holds it for too long.
 const LOG_BYTES_MAX: u64 = 256 << 20;
 /// How far two clocks may differ.
 const CLOCKS_APART_MAX: Duration = Duration::from_secs(5);
-/// When this was written; a clock that says less was never set.
+/// The time of writing; a clock before this was never set.
 const WRITTEN_MICROS: i64 = 1_790_000_000_000_000;
-/// How long a server may take to say that it lives.
+/// How long the server may take to answer.
 const LIVENESS_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The data folder, database and key to examine.
 #[derive(Clone, Copy, Debug)]
 pub struct DoctorTarget<'a> {
-    /// The folder.
     pub data: &'a DataFolder,
     /// The PostgreSQL that is used instead of the folder's file.
     pub database: Option<&'a str>,
@@ -40,7 +38,6 @@ pub struct DoctorTarget<'a> {
     pub key: Option<&'a Path>,
 }
 
-/// Looks at all of it.
 pub async fn examine(place: DoctorTarget<'_>) -> Vec<DoctorFinding> {
     let server = |name: &str, found| DoctorFinding::new(Area::Server, name, found);
     let data = |name: &str, found| DoctorFinding::new(Area::Data, name, found);
@@ -85,7 +82,7 @@ async fn running(data: &DataFolder) -> Result<String, String> {
     }
 }
 
-/// What a server that is started from here could have.
+/// The limit of open files for a server started from here.
 fn open_files() -> String {
     let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
     match most.map(open_files::connections_of) {
@@ -96,12 +93,11 @@ fn open_files() -> String {
     }
 }
 
-/// The key's file.
 fn key_file(place: DoctorTarget<'_>) -> PathBuf {
     place.key.map_or_else(|| place.data.path().join("server.key"), Path::to_owned)
 }
 
-/// The key's name, or none where the first start makes it.
+/// The key's id; `None` if the first start will create it.
 fn key(place: DoctorTarget<'_>) -> Result<Option<KeyId>, String> {
     let path = key_file(place);
     match ServerKey::read(&path) {
@@ -118,9 +114,9 @@ fn describe(place: DoctorTarget<'_>, key: Option<KeyId>) -> Result<String, Strin
     Ok(format!("{key}; it is in no backup, so keep a copy of {}", path.display()))
 }
 
-/// Whether this server can sign for the webhooks; nothing where there are none.
+/// Whether this server can sign for the webhooks; `None` without webhooks.
 fn webhooks(place: DoctorTarget<'_>, webhooks: &[(String, Option<KeyId>)]) -> Option<Result<String, String>> {
-    // What is wrong with the key is said elsewhere.
+    // Problems of the key are reported elsewhere.
     let ours = key(place).ok()?;
     let other = webhooks
         .iter()
@@ -226,7 +222,7 @@ fn database(health: &Health) -> Vec<(&'static str, Result<String, String>)> {
     }
 }
 
-/// As people say it.
+/// A size for people.
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
     if count < 1000 {

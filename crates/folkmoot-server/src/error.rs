@@ -1,4 +1,4 @@
-//! Every error as problem+json. The only place that knows which refusal has which status.
+//! Every error as problem+json. The only place that maps refusals to statuses.
 
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode, header},
@@ -10,7 +10,6 @@ use folkmoot_engine::Error;
 
 use crate::{accept::NoPlace, observe};
 
-/// An answer that is no success.
 #[derive(Debug)]
 pub(crate) struct ApiError(Box<Parts>);
 
@@ -49,7 +48,7 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", detail)
     }
 
-    /// An agent that sends more than its share of bytes.
+    /// An agent exceeded its share of bytes.
     pub(crate) fn too_many_bytes() -> Self {
         Self::new(
             StatusCode::TOO_MANY_REQUESTS,
@@ -105,25 +104,24 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
-    /// Its status, its code and what happened, for a door that answers in another shape.
+    /// Its status, code and detail, for responses in another format.
     pub(crate) fn told(&self) -> (StatusCode, &str, &str) {
         let problem = &self.0.problem;
         let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         (status, &problem.code, problem.detail.as_str())
     }
 
-    /// What an answer would say, for a stream that has begun.
+    /// The problem document, for a stream that has begun.
     pub(crate) fn into_problem(self) -> Problem {
         self.0.problem
     }
 
-    /// With one more header.
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.header = Some((name, value));
         self
     }
 
-    /// The connection is closed after this answer, because what follows on it cannot be trusted.
+    /// Closes the connection after this response, because what follows on it cannot be trusted.
     pub(crate) fn closing(mut self) -> Self {
         self.0.close = true;
         self

@@ -1,4 +1,4 @@
-//! Reading requests, with our own words where something is wrong with them.
+//! Extractors that read requests, with our own error messages.
 
 use std::time::Duration;
 
@@ -12,12 +12,17 @@ use folkmoot_engine::Caller;
 use http_body_util::{BodyExt, Limited};
 use serde::de::DeserializeOwned;
 
-use crate::{app::App, auth::Authenticated, error::ApiError, observe};
+use crate::{
+    app::App,
+    auth::{SendPermit, authenticate},
+    error::ApiError,
+    observe,
+};
 
-/// Bodies up to this are received at once, however many there are.
+/// Bodies up to this size are received without a permit.
 const SHORT_BODY_BYTES: usize = 64 << 10;
 
-/// A JSON body with its caller and idempotency key. No body is an empty object.
+/// A JSON body with its caller and idempotency key. A missing body is an empty object.
 #[derive(Debug)]
 pub(crate) struct AuthenticatedCall<T> {
     pub(crate) caller: Caller,
@@ -28,8 +33,8 @@ impl<T: DeserializeOwned> FromRequest<App> for AuthenticatedCall<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
-        let (mut parts, body) = request.into_parts();
-        let who = Authenticated::from_request_parts(&mut parts, app).await?;
+        let (parts, body) = request.into_parts();
+        let who = authenticate(&parts, app)?;
         must_be_plain(&parts)?;
         let limit = app.limits.body_bytes;
         let announced = body.size_hint().exact().unwrap_or(limit as u64);
@@ -51,8 +56,8 @@ impl<T: DeserializeOwned> FromRequest<App> for AuthenticatedCall<T> {
                 return Err(ApiError::bad_request("body_unreadable", "the body ended before it was complete").closing());
             }
         };
-        // It may have taken its time. Whatever is written is also judged by it; this is for what
-        // goes elsewhere.
+        // The body may have taken its time. Writes check the token again; this is for everything
+        // else.
         if app.engine.is_revoked(&who.token) {
             return Err(ApiError::unauthenticated());
         }
@@ -61,12 +66,13 @@ impl<T: DeserializeOwned> FromRequest<App> for AuthenticatedCall<T> {
         }
         let idempotency = idempotency(&parts, &bytes)?;
         let text: &[u8] = if bytes.iter().all(u8::is_ascii_whitespace) { b"{}" } else { &bytes };
+        SendPermit::of(&parts).hold(app, &who.principal).await;
         let body = parse(text)?;
         Ok(Self { caller: Caller { idempotency, ..who.into() }, body })
     }
 }
 
-/// A body that is packed is not unpacked: a few bytes could become any number.
+/// Compressed bodies are refused: a few bytes could expand without limit.
 fn must_be_plain(parts: &Parts) -> Result<(), ApiError> {
     let packed = |value: &HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
     if parts.headers.get_all(header::CONTENT_ENCODING).iter().any(packed) {
@@ -76,14 +82,13 @@ fn must_be_plain(parts: &Parts) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The one value of a header; an error where there are more, since nobody can mean both.
+/// The only value of a header; an error if there are several.
 pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<Result<&'a HeaderValue, SentTwice>> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
     Some(if values.next().is_none() { Ok(first) } else { Err(SentTwice) })
 }
 
-/// A header that was sent more than once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SentTwice;
 
@@ -96,12 +101,12 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
         ),
         _ => ApiError::bad_request("malformed_json", format!("the body is not JSON: {error}")),
     };
-    // A list would also do for an object, field after field; nobody means that.
+    // Serde would also accept a list for a struct.
     if text.trim_ascii_start().first() != Some(&b'{') {
         serde_json::from_slice::<serde::de::IgnoredAny>(text).map_err(refused)?;
         return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", "the body must be a JSON object"));
     }
-    // PostgreSQL cannot store U+0000. The escape is rare, so only a body that holds it is looked at
+    // PostgreSQL cannot store U+0000. The escape is rare, so only bodies that contain it are parsed
     // twice.
     if text.windows(NUL.len()).any(|window| window == NUL)
         && text::holds_nul(&serde_json::from_slice(text).map_err(refused)?)
@@ -114,13 +119,13 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
 
 const NUL: &[u8] = b"u0000";
 
-/// The longest key under which a repetition is recognised.
+/// The longest idempotency key.
 pub(crate) const KEY_CHARS_MAX: usize = 255;
 
 fn idempotency(parts: &Parts, body: &[u8]) -> Result<Option<Idempotency>, ApiError> {
     let Some(header) = only(&parts.headers, "idempotency-key") else { return Ok(None) };
     match header.ok().and_then(|key| key.to_str().ok()) {
-        // A tab would be in order for HTTP, but is not printable.
+        // HTTP allows a tab, but it is not printable.
         Some(key) if (1..=KEY_CHARS_MAX).contains(&key.len()) && !key.contains('\t') => Ok(Some(Idempotency {
             key: key.to_owned(),
             route: format!("{} {}", parts.method, parts.uri.path()),
@@ -133,7 +138,7 @@ fn idempotency(parts: &Parts, body: &[u8]) -> Result<Option<Idempotency>, ApiErr
     }
 }
 
-/// The gate that the path names. What cannot be an id is an unknown gate.
+/// The gate in the path. An invalid id is an unknown gate.
 #[derive(Debug)]
 pub(crate) struct GatePath(pub(crate) GateId);
 
@@ -148,7 +153,7 @@ impl<S: Send + Sync> FromRequestParts<S> for GatePath {
     }
 }
 
-/// The run that the path names. What cannot be an id is an unknown run.
+/// The run in the path. An invalid id is an unknown run.
 #[derive(Debug)]
 pub(crate) struct RunPath(pub(crate) RunId);
 
@@ -161,17 +166,15 @@ impl<S: Send + Sync> FromRequestParts<S> for RunPath {
     }
 }
 
-/// What cannot be an id is nobody's.
 pub(crate) fn unknown_gate() -> ApiError {
     ApiError::new(StatusCode::NOT_FOUND, "unknown_gate", "there is no gate with this id")
 }
 
-/// What cannot be an id is nobody's.
 pub(crate) fn unknown_run() -> ApiError {
     ApiError::new(StatusCode::NOT_FOUND, "unknown_run", "there is no run with this id")
 }
 
-/// The one variable part of the path.
+/// The variable part of the path.
 #[derive(Debug)]
 pub(crate) struct PathText(pub(crate) String);
 
@@ -185,7 +188,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PathText {
     }
 }
 
-/// The query of the address.
+/// The query string.
 #[derive(Debug)]
 pub(crate) struct Query<T>(pub(crate) T);
 
@@ -201,7 +204,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// How many of a list to show. More than the most, or none, is refused rather than guessed at.
+/// The page size. Zero, or more than the maximum, is refused.
 pub(crate) fn limit(asked: Option<u32>, usual: u32, most: u32) -> Result<u32, ApiError> {
     match asked {
         None => Ok(usual),

@@ -1,30 +1,25 @@
-//! The process's figures: what they mean, into which buckets they fall, and those that every
-//! request costs.
+//! The process's metrics: their descriptions and buckets, and those that every request updates.
 //!
 //! docs/operations.md lists all of them; a test compares.
 
-use std::{
-    collections::HashMap,
-    sync::{OnceLock, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::OnceLock, time::Duration};
 
 use axum::http::{self, StatusCode};
 use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use parking_lot::RwLock;
 
-/// From a request that finds its answer in memory to one that waits for a gate as long as it may.
+/// From answers out of memory to the longest wait for a gate.
 const SECONDS: [f64; 16] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
-/// Up to the most that one transaction takes.
+/// Up to the largest transaction.
 const COMMANDS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
 
-/// How often what was recorded is sorted into its buckets, whether or not anybody asks. Until then
-/// it is kept as it came.
+/// How often samples are sorted into buckets, even if nobody reads the metrics. Until then they
+/// accumulate.
 pub(crate) const UPKEEP: Duration = Duration::from_secs(5);
 
-/// The process's recorder, which is made once. Whoever keeps handles of metrics is started after
-/// it.
+/// The process's recorder, created once. Start it before anything that keeps metric handles.
 pub(crate) fn recorder() -> PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     let make = || {
@@ -34,7 +29,7 @@ pub(crate) fn recorder() -> PrometheusHandle {
             .expect("neither list is empty")
             .build_recorder();
         let handle = recorder.handle();
-        // Where an embedding program has a recorder of its own, ours stays empty.
+        // If an embedding program has its own recorder, ours stays empty.
         let _ = metrics::set_global_recorder(recorder);
         describe();
         handle
@@ -73,7 +68,7 @@ fn describe() {
     counter!("folkmoot_model_unparsed_total", "Answers of models that did not have the shape that was asked for.");
 }
 
-/// What a request asks for. Anybody can invent a method, and must not invent a label by it.
+/// The method as a label. Clients can invent methods but must not invent labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MethodLabel {
     Get,
@@ -108,8 +103,8 @@ impl MethodLabel {
     }
 }
 
-/// The figures of all routes. Each is looked up by its labels once, which costs more than to count,
-/// and then kept.
+/// The metrics of all routes. Each is looked up by its labels once and then kept, because the
+/// lookup costs more than counting.
 #[derive(Debug, Default)]
 pub(crate) struct Routes(RwLock<HashMap<Box<str>, Vec<Answers>>>);
 
@@ -122,9 +117,8 @@ struct Answers {
 }
 
 impl Routes {
-    /// Counts one answer.
     pub(crate) fn answered(&self, route: &str, method: MethodLabel, status: StatusCode, took: Duration) {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.read();
         let same = |answers: &&Answers| answers.method == method && answers.status == status;
         match known.get(route).and_then(|all| all.iter().find(same)) {
             Some(answers) => answers.add(took),
@@ -132,7 +126,7 @@ impl Routes {
                 drop(known);
                 let answers = Answers::new(route, method, status);
                 answers.add(took);
-                let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+                let mut known = self.0.write();
                 known.entry(route.into()).or_default().push(answers);
             }
         }

@@ -1,8 +1,8 @@
 //! Folkmoot's server: REST, the event feed and WebSockets, on one port.
 //!
-//! A handler translates and authenticates; it never decides. Every error is problem+json with a
-//! stable code. The accept loop is our own, because a stock one has no limit on how long a client
-//! may take to send its headers.
+//! A handler authenticates and translates; it never decides. Every error is problem+json with a
+//! stable code. The accept loop is our own, because axum's does not limit how long a client may
+//! take to send its headers.
 
 mod accept;
 mod app;
@@ -24,6 +24,7 @@ mod openapi;
 mod plans;
 mod protected;
 mod routes;
+mod run_frames;
 mod server_key;
 pub mod signed;
 mod socket;

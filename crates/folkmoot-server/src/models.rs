@@ -1,4 +1,4 @@
-//! Whom this server asks, and who else it knows.
+//! The server's model providers.
 
 use folkmoot_api::wire::{AskedModel, ListeningModel, Provider, ProviderList};
 use folkmoot_workflows::{
@@ -6,7 +6,7 @@ use folkmoot_workflows::{
     llm::{models::ProviderOrigin, rehearsal},
 };
 
-/// Whom these voices would ask, where this one is named or nobody is; or why nobody.
+/// The provider that would be asked, for this name or by default; or why none.
 pub async fn asked(voices: &dyn Voices, named: Option<String>) -> Result<AskedModel, String> {
     let choice = voices.explain(named).await.map_err(|failure| failure.message)?;
     let rehearsal = choice.provider == rehearsal::NAME;
@@ -25,7 +25,6 @@ pub async fn asked(voices: &dyn Voices, named: Option<String>) -> Result<AskedMo
     })
 }
 
-/// Everybody whom these voices know.
 pub async fn list(voices: &dyn Voices) -> ProviderList {
     let providers = voices.list().await.into_iter().map(|listed| Provider {
         name: listed.name,

@@ -1,5 +1,5 @@
-//! Carries the engine's messages to webhooks and to the channels of the configuration. It never
-//! decides when to try again, and never touches what a message is about.
+//! Sends the engine's messages to webhooks and configured channels. It never decides when to retry,
+//! and never touches what a message is about.
 
 mod message;
 
@@ -21,7 +21,7 @@ use futures_util::future::BoxFuture;
 
 use crate::{Config, ServerKey, app::App};
 
-/// Tells people. Clones are the same.
+/// Sends notifications. Clones share their state.
 #[derive(Clone, Debug)]
 pub(crate) struct Notifier {
     channels: Channels,
@@ -30,23 +30,21 @@ pub(crate) struct Notifier {
 }
 
 impl Notifier {
-    /// `Err` says which channel is wrong, and what to do.
+    /// `Err` says which channel is invalid, and what to do.
     pub(crate) fn new(config: &Config, key: Arc<ServerKey>) -> Result<Self, String> {
         let channels = Channels::new(&config.notify, &config.channels, &programs())?;
         Ok(Self { channels, key, public_url: config.notify.public_url.clone() })
     }
 
-    /// The channels of the configuration.
     pub(crate) fn channels(&self) -> &Channels {
         &self.channels
     }
 
-    /// Where may be sent to.
     pub(crate) fn guard(&self) -> &AddressGuard {
         self.channels.post().guard()
     }
 
-    /// Tells a webhook that this is a test.
+    /// Sends a test message to a webhook.
     pub(crate) async fn test_webhook(
         &self,
         webhook: &Webhook,
@@ -55,7 +53,7 @@ impl Notifier {
         self.to_webhook(webhook, &message::test(webhook.name.as_str(), SystemClock.now()), now).await
     }
 
-    /// Why this server cannot sign for a webhook, if it cannot.
+    /// Why this server cannot sign for a webhook, if so.
     pub(crate) fn of_another_key(&self, webhook: &Webhook) -> Option<String> {
         let (Webhook { name, key, .. }, ours) = (webhook, self.key.public().id());
         let its = key.as_ref().filter(|its| **its != ours)?;
@@ -65,7 +63,7 @@ impl Notifier {
         ))
     }
 
-    /// Tells a channel of the configuration that this is a test.
+    /// Sends a test message to a configured channel.
     pub(crate) async fn test_channel(&self, name: &str) -> Result<(), folkmoot_notify::SendFailure> {
         let now = SystemClock.now();
         self.channels.send(name, &message::test(name, now), now).await
@@ -82,13 +80,12 @@ impl Notifier {
         }
         let secrets: Vec<WebhookSecret> =
             webhook.generations(now).map(|generation| secret_number(&self.key, webhook, generation)).collect();
-        // The time that is signed is for the receiver, which has no other clock than the world's.
+        // The signed time is for the receiver, so it is the real time.
         webhook::send(self.channels.post(), &webhook.url, &secrets, message, SystemClock.now()).await
     }
 }
 
-/// What a webhook's messages are signed with now. Nobody is shown it but whoever makes it or
-/// changes it.
+/// The current secret of a webhook. It is shown only when it is created or rotated.
 pub(crate) fn secret(key: &ServerKey, webhook: &Webhook) -> WebhookSecret {
     secret_number(key, webhook, webhook.generation)
 }
@@ -112,8 +109,7 @@ impl Courier for Notifier {
     }
 }
 
-/// Refuses names that are neither a channel of the configuration nor a webhook: nobody would ever
-/// be told.
+/// Refuses names that are neither configured channels nor webhooks.
 pub(crate) async fn must_be_channels(app: &App, field: &'static str, names: &[String]) -> Result<(), Error> {
     if names.is_empty() {
         return Ok(());
@@ -133,7 +129,7 @@ pub(crate) async fn must_be_channels(app: &App, field: &'static str, names: &[St
     }
 }
 
-/// Starts the desktop's programs with folkmoot-tools, which alone starts processes.
+/// Starts the desktop's programs through folkmoot-tools, the only crate that starts processes.
 #[derive(Debug)]
 struct ToolPrograms;
 
@@ -156,12 +152,12 @@ fn programs() -> Arc<dyn Programs> {
     Arc::new(ToolPrograms)
 }
 
-/// Somebody who may see all webhooks.
+/// A principal that may see all webhooks.
 fn system() -> Principal {
     Principal::new("system".parse().expect("a plain word is a name"), Role::Admin)
 }
 
-/// What the configuration's channels are, and why one of them can tell nobody.
+/// The configured channels, and why any of them cannot be used.
 pub fn examine(config: &Config) -> Vec<DoctorFinding> {
     let finding = |name: String, ok: bool, detail: String| DoctorFinding { area: Area::Notify, name, ok, detail };
     let channels = match Channels::new(&config.notify, &config.channels, &programs()) {
@@ -181,8 +177,7 @@ pub fn examine(config: &Config) -> Vec<DoctorFinding> {
     channels.into_iter().map(found).collect()
 }
 
-/// Says in the log what will go wrong: channels that can tell nobody, and names that mean no
-/// channel.
+/// Logs problems: channels that cannot be used, and names without a channel.
 pub(crate) async fn warn(notifier: &Notifier, config: &Config, engine: &Engine) -> Result<(), Error> {
     for ChannelInfo { name, problem, .. } in notifier.channels.list() {
         if let Some(problem) = problem {

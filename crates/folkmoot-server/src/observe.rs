@@ -1,7 +1,6 @@
-//! What is noted of every request: an id, figures, one line of the log, and a span for whoever
-//! traces.
+//! Observability of requests: an id, metrics, a log line, and a trace span.
 //!
-//! Never its body, its query or its headers: somebody may have put a secret there.
+//! Bodies, queries and headers are never recorded, because they may contain secrets.
 
 use std::{
     cell::OnceCell,
@@ -25,7 +24,7 @@ use tracing::{Instrument, Span, field};
 
 use crate::{app::App, error::ApiError, figures};
 
-/// Takes over the caller's trace, where the caller sent one.
+/// Continues the caller's trace, if there is one.
 pub type Adopt = fn(&Span, &HeaderMap);
 
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -42,28 +41,28 @@ struct RequestNotes {
     gate: OnceCell<GateId>,
 }
 
-/// The stable code of a problem, for the line of the log.
+/// The stable code of a problem, for the log line.
 #[derive(Clone, Debug)]
 pub(crate) struct ProblemCode(pub(crate) String);
 
-/// The id of the request that is answered here.
+/// The id of the current request.
 pub(crate) fn id() -> Option<String> {
     NOTED.try_with(|noted| noted.id.clone()).ok()
 }
 
-/// Notes who asks.
+/// Records the principal.
 pub(crate) fn principal(name: &Name) {
     let _ = NOTED.try_with(|noted| noted.principal.set(name.clone()));
     Span::current().record("enduser.id", name.as_str());
 }
 
-/// Notes which gate it is about.
+/// Records the gate.
 pub(crate) fn gate(id: &GateId) {
     let _ = NOTED.try_with(|noted| noted.gate.set(id.clone()));
     Span::current().record("folkmoot.gate", id.as_str());
 }
 
-/// Answers a request and notes it.
+/// Answers a request and records it.
 pub(crate) async fn request(
     State(app): State<App>,
     route: Option<MatchedPath>,
@@ -92,7 +91,7 @@ pub(crate) async fn request(
         app.adopt.iter().for_each(|adopt| adopt(&span, request.headers()));
     }
     let answered = async {
-        // A handler that panics is a bug, which costs one answer and not the connection.
+        // A panic in a handler costs one response, not the connection.
         let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
         let mut answer = answered.unwrap_or_else(|_| {
             tracing::error!(request_id = id(), "a handler panicked");
@@ -136,7 +135,7 @@ fn tell(noted: &RequestNotes, method: figures::MethodLabel, route: &str, answer:
     }
 }
 
-/// The caller's, where it can be printed anywhere; else one that no other request has.
+/// The caller's id if it is printable, otherwise a new one.
 fn id_of(request: &Request) -> String {
     static PROCESS: LazyLock<u64> = LazyLock::new(|| getrandom::u64().unwrap_or_default());
     static NEXT: AtomicU64 = AtomicU64::new(1);

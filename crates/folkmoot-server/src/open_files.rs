@@ -1,26 +1,25 @@
-//! How many connections the operating system lets a server have: each is an open file.
+//! The limit of open files, which limits connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::ServerLimits;
 
-/// Open files that are no connections: the database, models, tools, logs. At least so many are left
-/// for them.
+/// Open files for other purposes: the database, models, tools, logs.
 const OTHERS_MIN: u64 = 64;
 
-/// Lets this process open as many files as it may ask for. Where that fails, less stays allowed.
+/// Raises this process's limit of open files as far as allowed. If that fails, the old limit stays.
 pub fn raise() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
-/// How many connections can be open at the same time where so many files can be.
+/// How many connections fit into this many open files.
 pub(crate) fn connections_of(files: u64) -> usize {
     let others = (files / 8).max(OTHERS_MIN).min(files / 2);
     usize::try_from(files - others).unwrap_or(usize::MAX).max(1)
 }
 
-/// The limits as they can be kept, and a line in the log if that is less than what was configured.
+/// Reduces the limits to what is possible, and logs it.
 pub(crate) fn within(limits: ServerLimits) -> ServerLimits {
     match getrlimit(Resource::Nofile).current.map(connections_of) {
         Some(most) if most < limits.connections => {

@@ -18,7 +18,10 @@ use utoipa::{
 
 use crate::extract::KEY_CHARS_MAX;
 
-/// The document that `/openapi.json` serves.
+/// Where a token comes from.
+const TOKENS: &str = "The first `folkmoot serve` writes two tokens to `tokens.json` in its data folder: yours and your \
+                      agent's. `folkmoot token create` makes others.";
+
 pub fn document() -> OpenApi {
     crate::routes::with_document().1
 }
@@ -29,22 +32,22 @@ pub(crate) fn preamble() -> OpenApi {
         .version(env!("CARGO_PKG_VERSION"))
         .description(Some("Agents debate, people decide: gates that hold until somebody who may decide has decided."))
         .build();
-    // In the order in which somebody new wants to read them.
+    // In the order in which a newcomer would read them.
     let tags = [
         ("gates", "Requests for a decision, which hold until somebody decides."),
         ("questions", "What agents ask of people."),
         ("clearance", "Whether an agent may work."),
         ("halts", "Stopping agents."),
-        ("runs", "What is executed, step by step."),
-        ("debates", "Several agents answer, attack each other's answers, execute what can be executed, and vote."),
+        ("runs", "Work that is recorded step by step."),
+        ("debates", "Several agents answer, criticise each other's answers, run the code in them, and vote."),
         ("plans", "Plans in iterations, with gates before the first and after every few."),
-        ("planner", "The same, in another wire format: one approval after another."),
-        ("feed", "All that happens, as it happens."),
-        ("audit", "The log, and whether it is whole."),
-        ("artifacts", "Erasing what was shown."),
-        ("webhooks", "Who is told of what, and what became of it."),
-        ("tokens", "Who may do what."),
-        ("operations", "Health and figures."),
+        ("planner", "Plans in another wire format: one approval after another."),
+        ("feed", "All events, as they happen."),
+        ("audit", "The log, and its verification."),
+        ("artifacts", "Erasing content."),
+        ("webhooks", "Notifications and their deliveries."),
+        ("tokens", "Who may open gates and who may decide."),
+        ("operations", "Health and metrics."),
     ];
     let tag = |(name, description): (&str, &str)| TagBuilder::new().name(name).description(Some(description)).build();
     let mut document = OpenApiBuilder::new()
@@ -52,15 +55,16 @@ pub(crate) fn preamble() -> OpenApi {
         .tags(Some(tags.map(tag)))
         .security(Some([SecurityRequirement::new("token", [] as [&str; 0])]))
         .build();
-    let scheme = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
+    let scheme =
+        SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(TOKENS)).build());
     let components = document.components.get_or_insert_default();
     components.security_schemes.insert("token".to_owned(), scheme.into());
-    // In the feed it is inside a text, where no reference reaches it.
+    // The feed refers to it only in a text, so it must be added explicitly.
     components.schemas.insert(wire::Event::name().into_owned(), wire::Event::schema());
     document
 }
 
-/// What holds for every operation, so that none of them has to say it, and none can forget it.
+/// Adds what applies to every operation.
 pub(crate) fn complete(document: &mut OpenApi) {
     let schemas = document.components.as_mut().map(|components| &mut components.schemas);
     let mut required = BTreeSet::new();
@@ -82,7 +86,7 @@ pub(crate) fn complete(document: &mut OpenApi) {
         }
         if let Some(RefOr::T(body)) = &mut operation.request_body {
             parameters.push(RefOr::T(idempotency_key()));
-            // No body is an empty object, so one that says nothing can be left out.
+            // A missing body is an empty object, so such bodies are optional.
             let says = |content: &RefOr<utoipa::openapi::Content>| match content {
                 RefOr::T(utoipa::openapi::Content { schema: Some(RefOr::Ref(Ref { ref_location, .. })), .. }) => {
                     required.contains(ref_location)
@@ -103,7 +107,7 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 fn idempotency_key() -> Parameter {
     let key = ObjectBuilder::new()
         .schema_type(Type::String)
-        // Space around a header's value is not part of it.
+        // Surrounding space is not part of a header's value.
         .pattern(Some("^[!-~]([ -~]*[!-~])?$"))
         .min_length(Some(1))
         .max_length(Some(KEY_CHARS_MAX));
@@ -116,8 +120,7 @@ fn idempotency_key() -> Parameter {
         .build()
 }
 
-/// `int32` and `int64` with a minimum are unsigned here, and reach twice as far as their format
-/// says.
+/// Unsigned integers exceed the range of the formats `int32` and `int64`.
 fn bound(schema: &mut RefOr<Schema>) {
     let RefOr::T(schema) = schema else { return };
     match schema {
@@ -148,7 +151,7 @@ fn bound(schema: &mut RefOr<Schema>) {
     }
 }
 
-/// What is left out of an address or of the headers is not there; `null` would be a word.
+/// An omitted parameter is absent; `null` would be a word.
 fn not_null(schema: &mut RefOr<Schema>) {
     if let RefOr::T(Schema::Object(object)) = schema
         && let SchemaType::Array(types) = &mut object.schema_type

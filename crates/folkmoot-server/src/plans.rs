@@ -1,4 +1,4 @@
-//! Plans, as both doors see them: the run, how far it has come, and the gate at which it waits.
+//! Plans as both APIs see them: the run, its progress, and the gate at which it waits.
 
 pub(crate) mod compat;
 pub(crate) mod frames;
@@ -9,45 +9,44 @@ use folkmoot_api::wire::{self, Fault};
 use folkmoot_core::{
     Gate, GateId, GateStatus, Hold, Principal, Refusal, Role, Run, RunId, SessionId,
     gate::{GateKind, GatePreferences, OnTimeout},
-    plan::{self, PlanActivity, PlanEvent, PlanGateRequest, PlanProgress, PlanStatus, code},
-    run::{RunKind, RunLimits, RunOutcome, RunState, Starting},
+    run::{NewRun, RunKind, RunLimits, RunOutcome, RunState},
     text,
 };
+use folkmoot_debate::plan::{self, PlanActivity, PlanEvent, PlanGateRequest, PlanProgress, PlanStatus, code};
 use folkmoot_engine::{Caller, Engine, Error, GateQuery};
 use folkmoot_workflows::plan::{Plan, PlanSource, Planning, REQUEST, SOURCES_BYTES_MAX};
 use tokio::time::Instant;
 
 use crate::{app::App, debates::config_from_request, notify, routes::events::LOG_LOST};
 
-/// How far a plan goes where nobody says.
+/// The default number of iterations.
 const ITERATIONS: u32 = 6;
 const INTERVAL: u32 = 3;
-/// How many parts of earlier plans one can build on.
+/// How many parts of earlier plans a plan can build on.
 const ENTITIES_MAX: usize = 32;
-/// How many of a run's events are read at once.
+/// Events per read.
 const EVENTS: u32 = 500;
-/// How many gates of a plan are looked at.
+/// Gates per read.
 const GATES: u32 = 200;
 
-/// A plan as it is.
+/// The current state of a plan.
 #[derive(Debug)]
 pub(crate) struct PlanSnapshot {
     pub(crate) run: Run,
     pub(crate) planning: Planning,
     pub(crate) progress: PlanProgress,
     pub(crate) status: PlanStatus,
-    /// The gate of its own at which it waits, or at which its session expired.
+    /// The plan's own gate at which it waits, or at which its session expired.
     pub(crate) asked: Option<PlanGate>,
     /// Another gate at which it waits, such as the one about its budget.
     pub(crate) held_at: Option<GateId>,
-    /// What keeps it from working.
     pub(crate) halted_by: Vec<Arc<Hold>>,
-    /// Why it has no end, or not this one.
+    /// Why it stopped or failed.
     pub(crate) fault: Option<Fault>,
     pub(crate) result: Option<Plan>,
 }
 
-/// A gate of a plan, with its request.
+/// A plan's gate and its request.
 #[derive(Debug)]
 pub(crate) struct PlanGate {
     pub(crate) gate: Gate,
@@ -55,7 +54,7 @@ pub(crate) struct PlanGate {
     pub(crate) text: String,
 }
 
-/// Starts a plan, or finds the one that was started so.
+/// Starts a plan, or returns the one that the same request started.
 pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) -> Result<Run, Error> {
     let budget = wanted.budget.map(|wire::PlanBudget { tokens, usd }| {
         let spending = folkmoot_workflows::llm::settings::BudgetSettings { tokens, usd };
@@ -76,8 +75,7 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         gates_off: gates_are_off(app, &caller.principal),
     };
     must_be_possible(app, &caller.principal, &planning).await?;
-    // A plan is called as its session is, so that a session has one plan, whoever starts them at
-    // the same moment.
+    // A plan has its session's id, so that a session has one plan even if several start at once.
     let id = match &wanted.session_id {
         Some(session) => {
             session.as_str().parse().map_err(|_| Refusal::invalid("session_id", "is too long for a run"))?
@@ -87,7 +85,7 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
     let session_id =
         wanted.session_id.unwrap_or_else(|| id.as_str().parse().expect("what names a run can name a session"));
     let input = serde_json::to_value(&planning).map_err(|error| Refusal::invalid("goal", error.to_string()))?;
-    let starting = Starting {
+    let new_run = NewRun {
         id,
         workflow: Some(plan::WORKFLOW.parse().expect("a test starts one")),
         title: planning.title(),
@@ -95,17 +93,16 @@ pub(crate) async fn start(app: &App, caller: Caller, wanted: wire::StartPlan) ->
         input: Some(text::json("goal", &input)?),
         limits: RunLimits::default(),
     };
-    app.engine.start_run(caller, starting).await
+    app.engine.start_run(caller, new_run).await
 }
 
-/// Whether a plan of this principal approves its own gates. Where a verb serves itself, its
-/// environment is the caller's own: an agent switches nothing off for itself.
+/// Whether a plan of this principal approves its own gates. If a verb serves itself, its
+/// environment is the caller's own, so an agent cannot turn its gates off.
 fn gates_are_off(app: &App, by: &Principal) -> bool {
     !app.asks_about_plans && (!app.is_temporary || by.role.decides())
 }
 
-/// Refuses a plan that is started by the name of its workflow and asks for what the plans' own door
-/// would not give it.
+/// Refuses a plan that was started as a plain workflow with values that the plan API would refuse.
 pub(crate) async fn must_be_startable(app: &App, by: &Principal, planning: &Planning) -> Result<(), Error> {
     if planning.gates_off && !gates_are_off(app, by) {
         return Err(Refusal::invalid("input", "has gates_off, which only the server decides; leave it out").into());
@@ -126,18 +123,18 @@ async fn must_be_possible(app: &App, by: &Principal, planning: &Planning) -> Res
     Ok(())
 }
 
-/// What a plan wants of its gates.
+/// The gate settings of a plan.
 pub(crate) fn gates_of(planning: &Planning) -> GatePreferences {
     GatePreferences {
         timeout: planning.expires_after,
-        // Its own word for it; it never consents by silence.
+        // Plans handle expiry themselves; silence never approves.
         on_timeout: Some(OnTimeout::Fail),
         reviewers: planning.reviewers.clone(),
         notification_channels: planning.notification_channels.clone(),
     }
 }
 
-/// What a plan builds on. What is not there is refused, and not left out.
+/// The parts that a plan builds on. A missing one is refused.
 async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<Vec<PlanSource>, Error> {
     if names.len() > ENTITIES_MAX {
         let problem = format!("names {} of them, and {ENTITIES_MAX} is the most", names.len());
@@ -168,22 +165,21 @@ async fn sources(app: &App, principal: &Principal, names: &[String]) -> Result<V
     Ok(sources)
 }
 
-/// A plan, if `principal` may know of it.
+/// A plan, if `principal` may see it.
 pub(crate) async fn planned(engine: &Engine, principal: &Principal, id: &RunId) -> Result<PlanSnapshot, Error> {
     let run = engine.run(principal, id).await?;
-    // One that somebody started in another's session would be called as theirs is.
+    // A run in another's session could have that plan's id.
     if run.start.kind != RunKind::Plan || run.start.session_id.as_str() != id.as_str() {
         return Err(Refusal::UnknownRun { run: id.clone() }.into());
     }
     of_run(engine, principal, run).await
 }
 
-/// The plan of a run that is one.
 pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> Result<PlanSnapshot, Error> {
     let erased = || Error::from(Refusal::invalid("plan", "was given nothing, or what it was given has been erased"));
     let input = engine.input(&run).await?.ok_or_else(erased)?;
     let planning = serde_json::from_str(&input).map_err(|error| {
-        // Somebody started the workflow by its name, with something else.
+        // Somebody started the workflow directly, with another input.
         Error::from(Refusal::invalid("plan", format!("was given what is no plan: {error}")))
     })?;
     let progress = progress(engine, principal, &run.start.id).await?;
@@ -230,7 +226,7 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
             for gate in gates(engine, principal, &planned.run, Some(GateStatus::Pending)).await? {
                 let id = gate.id.clone();
                 match asked(engine, &planned.run, gate).await? {
-                    // Its timer may not have come round yet, but nobody can decide it any more.
+                    // The timer may not have fired yet, but nobody can decide any more.
                     Some(asked) if asked.gate.deadline.has_passed(engine.now()) => {
                         planned.status = PlanStatus::Error;
                         planned.fault = Some(fault(code::EXPIRED, compat::EXPIRED));
@@ -252,7 +248,7 @@ fn fault(code: &str, message: impl Into<String>) -> Fault {
     Fault { code: code.to_owned(), message: message.into() }
 }
 
-/// What a complete plan gave.
+/// The result of a complete plan.
 async fn result(engine: &Engine, run: &Run) -> Result<Option<Plan>, Error> {
     let Some(output) = engine.output(run).await? else { return Ok(None) };
     serde_json::from_str(&output).map(Some).map_err(|error| Error::Unreadable(format!("a plan's output: {error}")))
@@ -274,8 +270,8 @@ async fn progress(engine: &Engine, principal: &Principal, run: &RunId) -> Result
     }
 }
 
-/// The gates of a plan's own, the newest first. Whoever started it can open others in its run,
-/// which say what they like.
+/// The plan's own gates, the newest first. Its starter can open others in the same run, with any
+/// content.
 pub(crate) async fn gates(
     engine: &Engine,
     principal: &Principal,
@@ -287,12 +283,11 @@ pub(crate) async fn gates(
     Ok(engine.gates(principal, query).await?.items.into_iter().map(|view| view.gate).collect())
 }
 
-/// Whether the plan itself opened it.
 fn is_its_own(run: &Run, gate: &Gate) -> bool {
     gate.requested_by == run.speaker().name
 }
 
-/// What a gate of a plan asks; nothing where it is another sort of gate, or not the plan's own.
+/// The request of a plan's gate; `None` if it is another kind, or not the plan's own.
 pub(crate) async fn asked(engine: &Engine, run: &Run, gate: Gate) -> Result<Option<PlanGate>, Error> {
     if !is_its_own(run, &gate) || !matches!(gate.content.kind, GateKind::Proposal | GateKind::Checkpoint) {
         return Ok(None);
@@ -310,8 +305,8 @@ pub(crate) async fn asked(engine: &Engine, run: &Run, gate: Gate) -> Result<Opti
     Ok(Some(PlanGate { gate, request, text }))
 }
 
-/// Waits until the plan asks something else than at `after`, or is over, or waits for a provider
-/// where that is wanted too; returns it as it is then, or after `patience`.
+/// Waits until the plan waits at another gate than `after`, is over, or waits for a provider if
+/// that is wanted. Returns its state then, or after `patience`.
 pub(crate) async fn settled(
     app: &App,
     principal: &Principal,
@@ -343,8 +338,7 @@ pub(crate) async fn settled(
     }
 }
 
-/// Waits until something has happened in this session after `position`, and says how far the log
-/// was read.
+/// Waits for an event in this session after `position`, and returns how far the log was read.
 pub(crate) async fn happened(
     engine: &Engine,
     principal: &Principal,
@@ -354,7 +348,7 @@ pub(crate) async fn happened(
     let mut epoch = engine.log_epoch();
     loop {
         let (reached, events) = tokio::select! {
-            // The position is of a log that is no more.
+            // The position belongs to a log that no longer exists.
             Ok(()) = epoch.changed() => return Err(Error::Unavailable(LOG_LOST.to_owned())),
             followed = engine.follow(principal, position) => followed?,
         };
@@ -370,7 +364,7 @@ impl PlanSnapshot {
         &self.run.start.session_id
     }
 
-    /// What it does, in a line.
+    /// Its state in a line.
     pub(crate) fn message(&self) -> String {
         let total = self.planning.max_iterations;
         match (self.status, &self.asked, &self.fault, &self.held_at) {
@@ -398,7 +392,6 @@ impl PlanSnapshot {
         }
     }
 
-    /// As the resource shows it.
     pub(crate) fn on_the_wire(self, whole: bool) -> wire::Plan {
         let message = self.message();
         let start = &self.run.start;

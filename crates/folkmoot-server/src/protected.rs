@@ -1,8 +1,8 @@
-//! A token that lies in the data folder encrypted under its owner's passphrase.
+//! A token encrypted with its owner's passphrase, as stored in the data folder.
 //!
-//! The key comes from the passphrase by argon2id, which is slow and needs memory, so that whoever
-//! has the file cannot try many passphrases. The parameters stand in the file: a later version may
-//! choose stronger ones and still read it.
+//! The key is derived with argon2id, which is slow and needs memory, so that nobody with the file
+//! can try many passphrases. The parameters are in the file, so that a later version can choose
+//! stronger ones.
 
 use std::io;
 
@@ -14,19 +14,18 @@ use serde::{Deserialize, Serialize};
 
 const SALT_LEN: usize = 16;
 const KEY_LEN: usize = 32;
-/// What OWASP recommends for argon2id, and more memory.
+/// OWASP's recommendation for argon2id, with more memory.
 const MEMORY_KIB: u32 = 64 * 1024;
 const PASSES: u32 = 3;
 const LANES: u32 = 1;
-/// A file that asks for more than this was not written by us.
+/// A file with higher parameters was not written by us.
 const MEMORY_KIB_MAX: u32 = 1024 * 1024;
 const PASSES_MAX: u32 = 32;
 
-/// A secret under a passphrase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProtectedToken {
-    /// How the key is made of the passphrase, and how the secret is encrypted with it.
+    /// How the key is derived and the secret encrypted.
     scheme: Scheme,
     memory_kib: u32,
     passes: u32,
@@ -42,19 +41,16 @@ enum Scheme {
     Argon2idChaCha20Poly1305,
 }
 
-/// Why a secret was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum UnlockError {
-    /// Or the file was changed: the two cannot be told apart.
+    /// Or the file was changed; the two cannot be distinguished.
     #[error("this is not the passphrase")]
     WrongPassphrase,
-    /// What is in the file cannot be used.
     #[error("the protected token in tokens.json is damaged: {0}")]
     Damaged(String),
 }
 
 impl ProtectedToken {
-    /// Encrypts the secret of `owner`.
     pub fn seal(owner: &Name, secret: &str, passphrase: &str) -> io::Result<Self> {
         let (mut salt, mut nonce) = ([0; SALT_LEN], [0; NONCE_LEN]);
         getrandom::fill(&mut salt).map_err(io::Error::other)?;
@@ -76,7 +72,7 @@ impl ProtectedToken {
         Ok(protected)
     }
 
-    /// The secret of `owner`.
+    /// Decrypts the secret of `owner`.
     pub fn open(&self, owner: &Name, passphrase: &str) -> Result<String, UnlockError> {
         let nonce = decode::<NONCE_LEN>("nonce", &self.nonce)?;
         let mut sealed = STANDARD

@@ -1,5 +1,5 @@
-//! The routes. Each handler translates a request into one verb of the engine, and its outcome into
-//! an answer.
+//! The routes. Each handler translates a request into one engine call, and the result into a
+//! response.
 
 pub(crate) mod artifacts;
 pub(crate) mod audit;
@@ -27,7 +27,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{app::App, auth, error::ApiError, observe, openapi};
 
-/// All routes, and what is said where there is none.
+/// All routes, with the fallback.
 pub(crate) fn router(app: App) -> Router {
     let (router, document) = with_document();
     let document = serde_json::to_string(&document).unwrap_or_default();
@@ -41,7 +41,7 @@ pub(crate) fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// The routes, and the document that describes them.
+/// The routes and their OpenAPI document.
 pub(crate) fn with_document() -> (Router<App>, utoipa::openapi::OpenApi) {
     let (router, mut document) = OpenApiRouter::with_openapi(openapi::preamble())
         .routes(routes!(gates::open::open, gates::list::list))

@@ -1,22 +1,24 @@
-//! The server's own key: made at the first start, in a file that only its owner can read, and in no
-//! database and no backup.
+//! The server's key: created at the first start, in a file that only its owner can read. It is in
+//! no database and no backup.
 //!
-//! All else is derived from it, each under a purpose of its own: the ed25519 key that signs
+//! Everything else is derived from it, each with its own context: the ed25519 key that signs
 //! checkpoints and receipts, and the secrets of webhooks. So a webhook's secret is stored nowhere,
-//! and whoever has only the database can forge neither. Servers on one PostgreSQL share the file.
+//! and nobody can forge either with the database alone. Servers on one PostgreSQL share the file.
 
 use std::{fmt, io, path::Path};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use folkmoot_core::KeyId;
-use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use folkmoot_core::{Digest, KeyId};
+use ring::{
+    hkdf::{HKDF_SHA256, Salt},
+    signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
+};
 
 const SIGNING: &str = "folkmoot 2026-11 ed25519 key of checkpoints and receipts";
 const WEBHOOKS: &str = "folkmoot 2026-11 secrets of webhooks";
-/// What every ed25519 public key begins with as SubjectPublicKeyInfo (RFC 8410).
+/// The prefix of every ed25519 public key as SubjectPublicKeyInfo (RFC 8410).
 const SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
-/// What the server signs with.
 pub struct ServerKey {
     secret: [u8; 32],
     signing: Ed25519KeyPair,
@@ -29,14 +31,13 @@ impl fmt::Debug for ServerKey {
 }
 
 impl ServerKey {
-    /// The key of this secret.
     pub fn new(secret: [u8; 32]) -> Self {
-        let seed = blake3::derive_key(SIGNING, &secret);
-        let signing = Ed25519KeyPair::from_seed_unchecked(&seed).expect("32 bytes are a seed");
+        let signing =
+            Ed25519KeyPair::from_seed_unchecked(&derive(&secret, &[SIGNING.as_bytes()])).expect("32 bytes are a seed");
         Self { secret, signing }
     }
 
-    /// Reads the key that is written as 64 hexadecimal digits.
+    /// Reads a key of 64 hexadecimal digits.
     pub fn read(path: &Path) -> io::Result<Self> {
         let text = std::fs::read_to_string(path)?;
         let secret = from_hex(text.trim()).ok_or_else(|| {
@@ -45,54 +46,56 @@ impl ServerKey {
         Ok(Self::new(secret))
     }
 
-    /// As [`ServerKey::read`] wants it.
+    /// The text for [`ServerKey::read`].
     pub fn to_text(&self) -> String {
         self.secret.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + "\n"
     }
 
-    /// What others check signatures with.
     pub fn public(&self) -> PublicKey {
         let bytes = self.signing.public_key().as_ref();
         PublicKey(bytes.try_into().expect("an ed25519 key has 32 bytes"))
     }
 
-    /// Signs.
     pub fn sign(&self, message: &[u8]) -> String {
         STANDARD.encode(self.signing.sign(message))
     }
 
-    /// The secret of one webhook; another one for each generation.
+    /// The secret of one webhook; each generation has another.
     pub fn webhook_secret(&self, webhook: &str, generation: u64) -> [u8; 32] {
-        let mut hasher = blake3::Hasher::new_keyed(&blake3::derive_key(WEBHOOKS, &self.secret));
-        hasher.update(&generation.to_be_bytes()).update(webhook.as_bytes());
-        *hasher.finalize().as_bytes()
+        derive(&self.secret, &[WEBHOOKS.as_bytes(), &generation.to_be_bytes(), webhook.as_bytes()])
     }
 }
 
-/// What checks the server's signatures.
+/// Derives a key for one purpose (HKDF, RFC 5869). It reveals neither the secret nor other keys.
+fn derive(secret: &[u8; 32], purpose: &[&[u8]]) -> [u8; 32] {
+    let secret = Salt::new(HKDF_SHA256, &[]).extract(secret);
+    let mut key = [0; 32];
+    let derived = secret.expand(purpose, HKDF_SHA256).and_then(|derived| derived.fill(&mut key));
+    derived.expect("HKDF-SHA256 gives 32 bytes");
+    key
+}
+
+/// The key that checks the server's signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
-    /// A short name for it.
     pub fn id(&self) -> KeyId {
-        let hash = blake3::hash(&self.0);
-        format!("key-{}", &hash.to_hex()[..16]).parse().expect("letters, digits and a dash are an id")
+        format!("key-{}", &Digest::of(&self.0).hex()[..16]).parse().expect("letters, digits and a dash are an id")
     }
 
-    /// Whether this key signed the message.
     pub fn verifies(&self, message: &[u8], signature: &str) -> bool {
         let Ok(signature) = STANDARD.decode(signature) else { return false };
         UnparsedPublicKey::new(&ED25519, self.0).verify(message, &signature).is_ok()
     }
 
-    /// As `openssl` reads it.
+    /// In PEM, for `openssl`.
     pub fn to_pem(&self) -> String {
         let der = [SPKI.as_slice(), &self.0].concat();
         format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", STANDARD.encode(der))
     }
 
-    /// Reads what [`PublicKey::to_pem`] wrote.
+    /// Parses the output of [`PublicKey::to_pem`].
     pub fn from_pem(text: &str) -> Option<Self> {
         let lines = text.trim().strip_prefix("-----BEGIN PUBLIC KEY-----")?;
         let body: String = lines.strip_suffix("-----END PUBLIC KEY-----")?.split_whitespace().collect();

@@ -1,8 +1,7 @@
-//! What the server signs: JSON, with its public key and the signature beside the rest.
+//! Signed statements: JSON with the public key and the signature.
 //!
-//! Signed is the canonical form (RFC 8785) of everything but `signature`. A key that comes with
-//! what it signed says nothing about who signed: whoever checks should have the server's key from
-//! elsewhere.
+//! The signature covers the canonical form (RFC 8785) of everything except `signature`. The
+//! included key does not prove who signed: get the server's key from elsewhere.
 
 use folkmoot_core::{KeyId, canonical::canonical};
 use serde::Serialize;
@@ -10,21 +9,15 @@ use serde_json::Value;
 
 use crate::{PublicKey, ServerKey};
 
-/// Why a statement is not one of the server's.
+/// Why a statement is not the server's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotSigned {
-    /// It is something else.
+    /// It is not a signed statement.
     #[error("it is not signed: `public_key` and `signature` were expected")]
     Unsigned,
-    /// Somebody else's.
     #[error("it was signed with another key: {theirs}, and {ours} was expected")]
-    OtherKey {
-        /// Which it names.
-        theirs: KeyId,
-        /// Which was expected.
-        ours: KeyId,
-    },
-    /// Somebody changed it, or made it up.
+    OtherKey { theirs: KeyId, ours: KeyId },
+    /// The signature does not match.
     #[error("the signature is bad: {0} did not sign this, or it was changed since")]
     Bad(KeyId),
 }
@@ -38,8 +31,8 @@ pub(crate) fn sign(key: &ServerKey, statement: &impl Serialize) -> Value {
     statement
 }
 
-/// Checks a statement's signature and returns the key that signed it: the one that it brings along,
-/// which must be `expected` where that is known.
+/// Checks a statement's signature with the key that it contains, which must be `expected` if that
+/// is known. Returns the key.
 pub fn check(statement: &Value, expected: Option<&PublicKey>) -> Result<PublicKey, NotSigned> {
     let mut signed = statement.clone();
     let signature = signed.as_object_mut().and_then(|members| members.remove("signature"));

@@ -1,8 +1,8 @@
 //! WebSockets: who may open one, and the loop that all of them share.
 //!
-//! A socket is the feed in another coat: what it promises is the [`Subscriber`]'s. What a client
-//! sends is small and seldom, so it has narrow limits; a client that goes beyond them, or does not
-//! read, is told why and cut off, and comes back with its position.
+//! A socket is another transport for the feed, with the guarantees of [`Subscriber`]. Clients send
+//! little, so their limits are narrow. A client that exceeds them or does not read is told why and
+//! disconnected; it can reconnect with its position.
 
 mod meter;
 mod origin;
@@ -43,31 +43,30 @@ use crate::{
     routes::events::{FeedEnd, LOG_LOST, Subscriber},
 };
 
-/// The subprotocol that we speak.
+/// Our subprotocol.
 const PROTOCOL: &str = "folkmoot.v1";
-/// Before the token, in the subprotocol with which a browser, which can send no other header, says
-/// who it is.
+/// The prefix of the subprotocol with which a browser sends its token, because it cannot send other
+/// headers.
 const BEARER: &str = "folkmoot.bearer.";
-/// The longest message of a client.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
-/// How many messages a client may send at once, pings among them, and then a second.
+/// How many messages a client may send at once, including pings, and then per second.
 const MESSAGES: (u32, u32) = (50, 10);
-/// Frames for a client are written together up to this many bytes.
+/// Frames are written together up to this many bytes.
 const WRITE_TOGETHER: usize = 16 * 1024;
 /// How many heartbeats may stay unanswered.
 const SILENT_MAX: u32 = 3;
-/// How long a client has to hear why it is over.
+/// How long to wait for the client to read the close reason.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// How much more it may send meanwhile.
 const FAREWELL_BYTES: u64 = 8 << 20;
 
-/// Somebody who may open a socket and is about to.
+/// A client that may open a socket.
 #[derive(Debug)]
 pub(crate) struct SocketUpgrade {
     pub(crate) who: Authenticated,
     answer: Response,
     upgrade: OnUpgrade,
-    /// Kept as long as the socket is open, so that its connection stays in use.
+    /// Keeps the connection in use while the socket is open.
     seat: Option<Seat>,
 }
 
@@ -80,7 +79,7 @@ impl FromRequestParts<App> for SocketUpgrade {
         let (Ok(mut answer), Some(upgrade)) = (answer, parts.extensions.remove::<OnUpgrade>()) else {
             return Err(ApiError::upgrade_required());
         };
-        // A page of somebody else's must not read with what a browser sends along.
+        // A foreign page must not use the browser's credentials.
         origin::check(&parts.headers, &app.origins)?;
         if let Some(offered) = OfferedSubprotocols::of(parts) {
             if !parts.headers.contains_key(header::AUTHORIZATION) {
@@ -93,7 +92,7 @@ impl FromRequestParts<App> for SocketUpgrade {
     }
 }
 
-/// The subprotocols of a client that speaks ours.
+/// The offered subprotocols of a client that speaks ours.
 struct OfferedSubprotocols {
     authorization: Option<HeaderValue>,
 }
@@ -111,11 +110,10 @@ impl OfferedSubprotocols {
 
 /// The messages of one kind of socket.
 pub(crate) trait SocketDialect: Send + Sync + 'static {
-    /// The frame that is sent before anything else, and whenever the client has chosen another
-    /// position.
+    /// The frame that is sent first, and after the client chose another position.
     fn begin(&self, position: u64) -> Option<String>;
 
-    /// The frame that tells of an event; `None` if it is none of this dialect's.
+    /// The frame for an event; `None` if this dialect skips it.
     fn tell(
         &self,
         app: &App,
@@ -123,13 +121,13 @@ pub(crate) trait SocketDialect: Send + Sync + 'static {
         event: &Event,
     ) -> impl Future<Output = Result<Option<String>, FeedEnd>> + Send;
 
-    /// The position after which the client wants to go on, if that is what it says; `Err` says what
-    /// it should send.
+    /// The position that the client wants to continue after, if its message says so. `Err` says
+    /// what it should send.
     fn hear(&self, text: &str) -> Result<Option<u64>, &'static str>;
 }
 
 impl SocketUpgrade {
-    /// Lets them in, to read what comes after `position`.
+    /// Opens the socket and sends events after `position`.
     pub(crate) fn admit(self, app: App, position: u64, dialect: impl SocketDialect) -> Response {
         let Self { who, answer, upgrade, seat } = self;
         let subscriber = Subscriber::new(app.clone(), who, position, "ws");
@@ -150,12 +148,11 @@ struct Socket {
     messages: DefaultDirectRateLimiter,
 }
 
-/// Why a socket is closed.
 #[derive(Debug)]
 enum SocketEnd {
-    /// For this reason of ours.
+    /// We close it.
     With(CloseCode, &'static str),
-    /// The client has closed it, or is gone.
+    /// The client closed it or is gone.
     Gone,
 }
 
@@ -205,7 +202,7 @@ impl Socket {
             Ok(never) => match never {},
             Err(over) => over,
         };
-        // It counts as gone before it has heard so.
+        // It no longer counts as a subscriber.
         drop(subscriber);
         if let SocketEnd::With(code, reason) = over {
             tracing::debug!("a WebSocket is closed: {reason}");
@@ -227,7 +224,7 @@ impl Socket {
             tokio::select! {
                 next = subscriber.next() => {
                     let mut event = next?;
-                    // What is there already goes out together.
+                    // Send what is available together.
                     loop {
                         if let Some(frame) = dialect.tell(&self.app, subscriber.who(), &event).await? {
                             subscriber.must_stand().await?;
@@ -275,9 +272,9 @@ impl Socket {
         match message {
             Message::Text(text) => dialect.hear(&text).map_err(|wanted| SocketEnd::With(CloseCode::Policy, wanted)),
             Message::Binary(_) => Err(SocketEnd::With(CloseCode::Unsupported, "send text, not bytes")),
-            // A ping is answered while the next message is read or written.
+            // Pings are answered while the next message is read or written.
             Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => Ok(None),
-            // It is answered as soon as this side closes, too.
+            // The library also answers it when this side closes.
             Message::Close(_) => Err(SocketEnd::With(CloseCode::Normal, "")),
         }
     }
@@ -289,12 +286,12 @@ impl Socket {
         }
     }
 
-    /// Writes a message; with `more` to follow it may stay in the buffer.
+    /// Writes a message. If `more` follow, it may stay in the buffer.
     async fn write(&mut self, message: Message, more: bool) -> Result<(), SocketEnd> {
         let closing = self.app.closing.clone();
         tokio::select! {
             written = self.stream.feed(message) => written?,
-            // Whoever does not read must not hold up the end.
+            // A client that does not read must not delay the shutdown.
             () = closing.cancelled() => return Err(FeedEnd::Closing.into()),
         }
         if more { Ok(()) } else { self.flush().await }
@@ -308,11 +305,11 @@ impl Socket {
         }
     }
 
-    /// Says why it is over, and waits a moment for the client to have read it: to close a
-    /// connection on which bytes are unread takes back what was written last.
+    /// Sends the reason and waits briefly for the client to read it: closing a connection with
+    /// unread bytes discards what was written last.
     async fn say_farewell(mut self, code: CloseCode, reason: &'static str) {
         let goodbye = async {
-            // One that has closed it itself is answered by flushing; it may also be gone already.
+            // If the client closed first, flushing answers it; it may also be gone.
             let _ = self.stream.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
             let _ = self.stream.flush().await;
             while let Some(heard) = self.stream.next().await {

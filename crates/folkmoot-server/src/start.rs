@@ -1,4 +1,4 @@
-//! Starting and ending a server.
+//! Starting and stopping a server.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -29,40 +29,33 @@ use crate::{
     open_files, routes,
 };
 
-/// How long requests in flight may take once the server is told to end.
+/// How long requests in flight may take at shutdown.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The data folder cannot be used.
     #[error("{} cannot be used: {error}; choose another folder with --data", .path.display())]
     Folder { path: PathBuf, error: std::io::Error },
-    /// Another server has the folder.
+    /// Another server uses the folder.
     #[error("{} already has a server{}; use it, or stop it, or choose another folder with --data",
         .path.display(), describe(.server.as_deref()))]
     InUse {
-        /// Which folder.
         path: PathBuf,
-        /// Who it is, as far as is known.
+        /// Its data, as far as known.
         server: Option<Box<ServerFile>>,
     },
-    /// The key that was named cannot be read.
     #[error("{} cannot be used as the server's key: {error}", .path.display())]
     Key { path: PathBuf, error: std::io::Error },
-    /// What agents work with is not configured rightly.
+    /// The models or tools of our agents are configured wrongly.
     #[error("in the configuration: {0}")]
     Equipment(String),
-    /// A channel is not configured rightly.
     #[error("in the configuration: {0}")]
     Channels(String),
-    /// Checkpoints cannot be written where they should be.
     #[error("no checkpoint can be written to {}: {error}; see [audit] in the configuration", .path.display())]
     Checkpoints { path: PathBuf, error: std::io::Error },
-    /// The address is taken, or not ours.
+    /// The address is in use or not ours.
     #[error("cannot listen on {address}: {error}; choose another with --listen")]
     Listen { address: std::net::SocketAddr, error: std::io::Error },
-    /// The database does not open.
     #[error(transparent)]
     Store(#[from] folkmoot_engine::Error),
 }
@@ -74,10 +67,10 @@ fn describe(server: Option<&ServerFile>) -> String {
     format!(": process {} at {}{what}", server.pid, server.url)
 }
 
-/// How often it is tried to write to a disk that was full.
+/// How often writing to a full disk is retried.
 const ROOM_AGAIN: Duration = Duration::from_secs(1);
 
-/// A server that is ready: everything is recovered and the port is open.
+/// A server that has recovered and listens.
 #[derive(Debug)]
 pub struct Server {
     app: App,
@@ -94,9 +87,9 @@ impl Server {
     pub async fn start(mut config: Config) -> Result<Self, StartError> {
         let lock = config.data.lock()?;
         let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
-        // Whoever was the server before is dead. Until this one is ready, nobody is.
+        // The previous server is dead. Until this one is ready, there is none.
         config.data.retire_server();
-        // The store keeps handles of its figures.
+        // First, because the store keeps metric handles.
         figures::recorder();
         let store = match &config.database {
             Some(url) => AnyStore::Postgres(Postgres::open(url, config.clock.clone()).await?),
@@ -147,7 +140,7 @@ impl Server {
             let unwritable = |error| StartError::Checkpoints { path: checkpoints.file.clone(), error };
             match checkpoints.begin(&app, config.temporary).await.map_err(unwritable)? {
                 Some(written) => drop(tokio::spawn(checkpoints.go_on(app.clone(), written))),
-                // Nor at the end: it would be a checkpoint of another log.
+                // Not at the end either: it would be a checkpoint of another log.
                 None => config.checkpoints = None,
             }
         }
@@ -171,23 +164,21 @@ impl Server {
         Ok(Self { app, acceptor, data: config.data, tokens, url, lock, checkpoints })
     }
 
-    /// Where it listens.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Whether it lives, for whoever looks after it while it serves.
+    /// A probe for its liveness while it serves.
     pub fn pulse(&self) -> LivenessProbe {
         LivenessProbe(self.app.engine.clone())
     }
 
-    /// The tokens of the folder's owner.
     pub fn tokens(&self) -> &LocalTokens {
         &self.tokens
     }
 
     /// Serves until `shutdown`, then ends open streams, lets requests in flight finish, and
-    /// returns. `Err` holds the reason if the store has stopped: nothing was acknowledged after it.
+    /// returns. `Err` has the reason if the store has stopped: nothing was acknowledged afterwards.
     pub async fn serve(self, shutdown: CancellationToken) -> Result<(), String> {
         let stopped = self.app.engine.stopped();
         let upkeep = tokio::spawn(keep_up(self.app.clone()));
@@ -198,7 +189,7 @@ impl Server {
         };
         upkeep.abort();
         tidying.abort();
-        // Not after a failed sync: then the files stay as they are, and the process ends.
+        // Not after a failed sync: then the files stay as they are, and the process exits.
         if served.is_ok() {
             if let Some(checkpoints) = &self.checkpoints {
                 checkpoints.end(&self.app).await;
@@ -206,21 +197,20 @@ impl Server {
             self.app.engine.close().await;
         }
         self.data.remove_server();
-        // The lock goes last. The next server reads the log's head once, so nobody else may write
+        // Release the lock last. The next server reads the log's head once, so nobody may write
         // after that.
         drop(self.lock);
         served
     }
 }
 
-/// Tells whether a server lives.
 #[derive(Clone, Debug)]
 pub struct LivenessProbe(Engine);
 
 impl LivenessProbe {
-    /// Returns when whoever writes has answered: `false` if nothing can be written any more or too
-    /// much waits, never if it hangs. A PostgreSQL that is away does not make the server dead: it
-    /// comes back without a restart.
+    /// Returns when the writer has answered; never if it hangs. `false` if nothing can be written
+    /// any more or the queue is full. An unreachable PostgreSQL does not count: the server recovers
+    /// without a restart.
     pub async fn beats(&self) -> bool {
         self.0.is_alive().await
     }
@@ -234,9 +224,9 @@ async fn keep_up(app: App) {
     }
 }
 
-/// The first start makes two principals: you, who decides, and your agent, which opens and asks.
-/// Where somebody has protected their token, nothing that lies here in the clear gives a new say,
-/// whatever somebody wrote into the file.
+/// The first start creates two principals: you, who decides, and your agent, which opens gates and
+/// asks. If your token is protected, nothing stored unencrypted here gives a new deciding token,
+/// whatever the file says.
 async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens, StartError> {
     let unusable = |error| StartError::Folder { path: data.path().to_owned(), error };
     let stored = data.tokens().map_err(unusable)?;
@@ -252,7 +242,7 @@ async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens,
     let is_known =
         |token: Token| token.kind == TokenKind::Personal && token.revoked_at.is_none() && token.principal == owner;
     let is_personal = match engine.protected_person().await? {
-        // Who is not protected keeps the token they have.
+        // An unprotected token is kept.
         Some(_) => engine.token_of(&tokens.you.token).await?.is_some_and(is_known),
         None => true,
     };
@@ -260,8 +250,8 @@ async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens,
     for (kind, LocalToken { name, role, token }) in [(kind, &mut tokens.you), (TokenKind::Minted, &mut tokens.agent)] {
         let principal = Principal::new(name.clone(), *role);
         if let Err(error) = engine.ensure_token(principal.clone(), kind, token).await {
-            // Revoked, or of another kind, as an older version made it: whoever owns the folder
-            // gets another one, as they could make themselves. The old one ends.
+            // It was revoked, or an older version made another kind. The folder's owner gets a new
+            // one, which they could make themselves; the old one ends.
             error.refusal().ok_or_else(|| error.clone())?;
             engine.end_token(token).await?;
             *token = engine.new_secret();
@@ -277,17 +267,16 @@ async fn first_tokens(data: &DataFolder, engine: &Engine) -> Result<LocalTokens,
     Ok(tokens)
 }
 
-/// As the operating system calls you.
+/// The operating system's name for the user.
 pub fn your_name() -> Name {
     let login = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
     let usable = |name: &Name| principal::check_name("name", name).is_ok() && name.as_str() != "agent";
     login.parse().ok().filter(usable).unwrap_or_else(|| word("you"))
 }
 
-/// What agents of ours work with: as the configuration and the environment say.
+/// The models and tools of our agents, from the configuration and the environment.
 fn equipment(config: &Config) -> Result<Equipment, String> {
-    // A server that lasts has the environment in which it was started, and not that of whoever asks
-    // it.
+    // A lasting server has the environment in which it was started, not its caller's.
     let whose = if config.temporary { KeyOwner::Command } else { KeyOwner::Server };
     let mut equipment = Equipment::new(config.equipment.clone(), config.variable, Helper::this_program())?;
     equipment.models = equipment.models.of(whose);
@@ -298,8 +287,7 @@ fn word(word: &str) -> Name {
     word.parse().expect("a plain word is a name")
 }
 
-/// Whether it was written; a full disk is no reason not to start, because everything can still be
-/// read.
+/// Whether it was written. A full disk does not prevent the start, because reading still works.
 fn or_full(written: std::io::Result<()>) -> std::io::Result<bool> {
     match written {
         Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
@@ -312,7 +300,7 @@ fn or_full(written: std::io::Result<()>) -> std::io::Result<bool> {
     }
 }
 
-/// Says where the server is, for other programs on this machine, as soon as there is room for it.
+/// Writes the server's address for other programs as soon as there is room.
 async fn write_server_later(data: DataFolder, server: ServerFile, closing: CancellationToken) {
     while !closing.is_cancelled() && data.write_server(&server).is_err() {
         tokio::time::sleep(ROOM_AGAIN).await;

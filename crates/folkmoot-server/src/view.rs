@@ -1,4 +1,4 @@
-//! Gates as the wire shows them: core's row, and the content that is kept elsewhere.
+//! Gates in the wire format: core's row and the stored contents.
 
 use folkmoot_api::wire;
 use folkmoot_core::{Digest, Gate};
@@ -7,8 +7,8 @@ use folkmoot_store::GateView;
 
 use crate::error::ApiError;
 
-/// A gate that was just written, without its artifacts' content. It is written whatever happens
-/// here: nobody may be told the opposite because the rest of the answer cannot be read.
+/// A gate that was just written, without its artifacts' contents. A failure to read the rest must
+/// not report the write as failed.
 pub(crate) async fn written(engine: &Engine, gate: Gate) -> Result<wire::Gate, ApiError> {
     let shown = async {
         let summary = engine.summary(&gate).await?;
@@ -20,7 +20,7 @@ pub(crate) async fn written(engine: &Engine, gate: Gate) -> Result<wire::Gate, A
     })
 }
 
-/// A gate that was read with its summary, without its artifacts' content.
+/// A gate with its summary, without its artifacts' contents.
 pub(crate) async fn with_edited(engine: &Engine, view: GateView) -> Result<wire::Gate, Error> {
     let edited = view.gate.decision().and_then(|decision| decision.edited);
     let mut shown = wire::Gate::new(view.gate, view.summary);
@@ -30,7 +30,20 @@ pub(crate) async fn with_edited(engine: &Engine, view: GateView) -> Result<wire:
     Ok(shown)
 }
 
-/// A gate with everything that can be looked at.
+/// Whether more of this gate's texts must be read than a short answer has room for.
+pub(crate) fn is_long(view: &GateView) -> bool {
+    view.summary.is_none() || view.gate.decision().is_some_and(|decision| decision.edited.is_some())
+}
+
+/// A gate that was waited for, without its artifacts' content. Waiting keeps no long summary.
+pub(crate) async fn waited_for(engine: &Engine, mut view: GateView) -> Result<wire::Gate, Error> {
+    if view.summary.is_none() {
+        view.summary = engine.summary(&view.gate).await?;
+    }
+    with_edited(engine, view).await
+}
+
+/// A gate with all contents.
 pub(crate) async fn whole(engine: &Engine, view: GateView) -> Result<wire::Gate, Error> {
     let mut shown = with_edited(engine, view).await?;
     let digests = shown.artifacts.iter().map(|artifact| artifact.digest).collect();

@@ -1,8 +1,7 @@
-//! Backups: one SQLite file with our schema, whichever database it came from.
+//! Backups: one SQLite file with our schema, from either database.
 //!
-//! Tables and columns are read from the schema itself, so that whatever a migration adds is copied
-//! without being named here. What a backup holds is a snapshot: the database at one moment, while
-//! others go on writing.
+//! Tables and columns are read from the schema, so that new migrations are copied too. A backup is
+//! a snapshot of one moment, taken while others write.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -16,26 +15,23 @@ pub use crate::{
     sqlite::backup::from_sqlite,
 };
 
-/// What is in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
-    /// How many steps of the schema it has.
+    /// Its schema version.
     pub schema: i64,
-    /// Where its log ends.
     pub head: Head,
-    /// How many rows each table has.
     pub rows: BTreeMap<String, u64>,
 }
 
 impl Contents {
-    /// Whether an older version wrote it: it is migrated when a server opens it.
+    /// Whether an older version wrote it. A server migrates it when it opens it.
     pub fn is_older(&self) -> bool {
         self.schema < migrate::newest()
     }
 }
 
-/// Looks at a file without changing it: whether SQLite finds it whole, whether this version can
-/// read it, and what it holds.
+/// Examines a file without changing it: its integrity, whether this version can read it, and its
+/// contents.
 pub fn inspect(file: &Path) -> Result<Contents, Error> {
     let connection = sqlite::connect_to_read(file)?;
     sqlite::check_integrity(&connection, "integrity_check")?;
@@ -49,13 +45,11 @@ pub fn inspect(file: &Path) -> Result<Contents, Error> {
     Ok(Contents { schema, head: sqlite::head(&connection)?, rows })
 }
 
-/// The version of a file's schema, if this version of Folkmoot knows it.
 pub fn schema(file: &Path) -> Result<i64, Error> {
     schema_of(&sqlite::connect_to_read(file)?, file)
 }
 
-/// How many events a file has; none where it has no tables. Refused where it has tables that are
-/// not ours.
+/// The number of events in a file; zero without tables. Refused if it has tables that are not ours.
 pub fn events(file: &Path) -> Result<u64, Error> {
     let connection = sqlite::connect_to_read(file)?;
     let any = "SELECT count(*) FROM sqlite_schema";
@@ -66,7 +60,7 @@ pub fn events(file: &Path) -> Result<u64, Error> {
     Ok(sqlite::head(&connection)?.position)
 }
 
-/// Which steps of the schema a file has, if they are ones that this version knows.
+/// A file's schema version, if this version of Folkmoot knows it.
 pub(crate) fn schema_of(connection: &Connection, file: &Path) -> Result<i64, Error> {
     let taken = sqlite::taken(connection)?;
     if taken.is_empty() {
@@ -76,14 +70,12 @@ pub(crate) fn schema_of(connection: &Connection, file: &Path) -> Result<i64, Err
     Ok(taken.last().map_or(0, |(version, _)| *version))
 }
 
-/// A table as its schema describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TableOf {
     pub name: String,
     pub columns: Vec<(String, ColumnType)>,
 }
 
-/// The three types that columns have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnType {
     Int,
@@ -97,7 +89,6 @@ impl TableOf {
     }
 }
 
-/// All tables of a file, as its schema describes them.
 pub(crate) fn tables(connection: &Connection) -> Result<Vec<TableOf>, Error> {
     let sql =
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";

@@ -11,12 +11,11 @@ use std::{
 
 use folkmoot_core::Timestamp;
 
-/// What judging goes by.
+/// The clock that judging uses.
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
-    /// This moment.
     fn now(&self) -> Timestamp;
 
-    /// It is no earlier than this: so late something has happened already.
+    /// The clock must not go back before this moment.
     fn not_before(&self, _moment: Timestamp) {}
 }
 
@@ -32,9 +31,9 @@ impl Clock for SystemClock {
     }
 }
 
-/// The machine's clock, which somebody may set back. Then time goes on, a tenth slower, until that
-/// clock has caught up: what was overdue does not become punctual, and no event is older than the
-/// one before it.
+/// The machine's clock, which somebody may set back. Then time continues, a tenth slower, until
+/// that clock has caught up. So overdue deadlines stay overdue, and no event is older than the one
+/// before it.
 #[derive(Debug, Default)]
 pub struct SteadyClock(Mutex<Option<ClockReading>>);
 
@@ -44,11 +43,11 @@ struct ClockReading {
     moment: Timestamp,
 }
 
-/// A clock that is behind by more was wrong before, not set back since.
+/// A clock that is further behind was wrong before, not set back.
 const SET_BACK_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl ClockReading {
-    /// What is read next, where the machine's clock says this.
+    /// The next reading, given the machine's clock.
     fn next(last: Option<Self>, read_at: Instant, clock: Timestamp) -> Self {
         let least = last.map(|last| last.moment.plus(read_at.saturating_duration_since(last.read_at) / 10 * 9));
         Self { read_at, moment: least.map_or(clock, |least| clock.max(least)) }
@@ -74,17 +73,15 @@ impl Clock for SteadyClock {
     }
 }
 
-/// A clock that stands until it is moved, for tests and simulations.
+/// A clock that moves only on request, for tests and simulations.
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// Stands at `now`.
     pub fn at(now: Timestamp) -> Self {
         Self(AtomicI64::new(now.as_micros()))
     }
 
-    /// Moves it on.
     pub fn advance(&self, span: Duration) {
         let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
         self.0.fetch_add(micros, Ordering::SeqCst);

@@ -1,27 +1,25 @@
-//! What can go wrong in a store. A refusal is not a failure.
+//! Errors of a store. A refusal is not a failure.
 
 use folkmoot_core::Refusal;
 
-/// Why a command or a query gave nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The rules say no.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// More commands wait than the queue holds.
+    /// The queue is full.
     #[error("too many commands are waiting to be written; try again in a moment")]
     Busy,
-    /// Nothing was written; it works again when there is room.
+    /// Nothing was written; works again when there is space.
     #[error("the disk is full: nothing was written; free some space and try again")]
     Full,
-    /// Nothing was written; it works again when the database is back.
+    /// Nothing was written; works again when the database is back.
     #[error("the database cannot be reached: nothing was written; try again ({0})")]
     Unavailable(String),
-    /// Nothing was written, also when it was tried again; the database takes other commands.
+    /// Nothing was written, also on a second try; the database accepts other commands.
     #[error("the database cancelled this: nothing was written; try again in a moment ({0})")]
     Cancelled(String),
-    /// The connection was lost during the commit, or before its outcome could be told; or the
-    /// database takes it back.
+    /// The connection was lost during the commit or before its result arrived, or the database
+    /// withdrew its success.
     #[error(
         "the database was lost during the commit or right after it, so it is not known whether this was written; \
              the same Idempotency-Key finds out"
@@ -30,19 +28,16 @@ pub enum Error {
     /// The first failed sync stops the writer.
     #[error("the store has stopped: {0}")]
     Stopped(String),
-    /// The database said something else.
     #[error("the database failed: {0}")]
     Database(String),
-    /// What is stored cannot be what was written.
+    /// Stored data is invalid.
     #[error("the database holds something that cannot be read: {0}")]
     Unreadable(String),
-    /// The folder or database belongs to another version.
     #[error("{0}")]
     Schema(String),
 }
 
 impl Error {
-    /// The refusal, if it is one.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Error::Refused(refusal) => Some(refusal),

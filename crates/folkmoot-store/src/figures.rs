@@ -1,11 +1,10 @@
-//! What a writer tells of its work: once for each transaction, so that a command costs nothing.
+//! The writer's metrics, recorded once per transaction.
 
 use std::time::Instant;
 
 use metrics::Histogram;
 
-/// Kept by the writer, so that nothing is looked up. Whoever wants to see them sets a recorder
-/// before the store is opened.
+/// Kept by the writer, so that nothing is looked up. Install a recorder before the store is opened.
 #[derive(Clone)]
 pub(crate) struct Figures {
     commands: Histogram,

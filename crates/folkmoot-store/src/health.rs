@@ -1,5 +1,5 @@
-//! Looking at a database from the outside, as `folkmoot doctor` does: nothing is changed, and
-//! nobody is waited for.
+//! Examines a database from outside, for `folkmoot doctor`. It changes nothing and waits for
+//! nobody.
 
 use std::{
     path::Path,
@@ -19,69 +19,55 @@ use crate::{
 
 pub use crate::postgres::health::{Setting, look_at_postgres};
 
-/// How long SQLite may look at a large file.
+/// The time limit for SQLite's check of a large file.
 const INTEGRITY_CHECK_TIMEOUT: Duration = Duration::from_secs(10);
-/// How many of its instructions SQLite executes before it asks whether to go on.
+/// How many instructions SQLite executes before it checks the time limit.
 const INSTRUCTIONS: i32 = 100_000;
 
-/// The step of the schema since which it is known of which key a webhook's secret is.
+/// The schema version since which webhooks record their key.
 pub(crate) const WITH_KEYS: i64 = 6;
 pub(crate) const WEBHOOKS: &str = "SELECT name, key_id FROM webhooks WHERE removed_at IS NULL ORDER BY name";
 
-/// How a database is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// How many steps of the schema it has.
     pub schema: i64,
-    /// How many this version knows.
+    /// The newest version that this program knows.
     pub newest: i64,
-    /// Where its log ends.
     pub head: Head,
-    /// When the last event was written.
     pub last_event: Option<Timestamp>,
-    /// The webhooks that stand, and the keys that their secrets are derived from, where they are
-    /// known.
+    /// The webhooks, with the keys of their secrets if known.
     pub webhooks: Vec<(String, Option<KeyId>)>,
-    /// What this machine's clock says.
     pub now: Timestamp,
-    /// What is to be known of one kind of database only.
     pub of: DatabaseHealth,
 }
 
-/// What is to be known of one kind of database only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DatabaseHealth {
-    /// A file.
     Sqlite {
-        /// Whether its pages hang together; `None` if it is too large to look at all of it just
-        /// now.
+        /// Its integrity; `None` if it is too large to check now.
         whole: Option<Result<(), String>>,
-        /// How large the database is.
         bytes: u64,
-        /// How large its write-ahead log is.
         log_bytes: u64,
     },
-    /// A server.
     Postgres {
-        /// Its version.
         version: String,
-        /// What must be on for a commit to survive a crash.
+        /// Settings that a commit needs to survive a crash.
         settings: Vec<Setting>,
         /// How far its clock is ahead of this machine's, in microseconds.
         ahead_micros: i64,
     },
 }
 
-/// Looks at a SQLite file. A server may write to it meanwhile.
+/// Examines a SQLite file. A server may be writing to it.
 pub fn look_at_sqlite(path: &Path) -> Result<Health, Error> {
     let log = path.with_extension("db-wal");
     if log.exists() {
         return look(sqlite::connect_to_read(path)?, path);
     }
-    // Nobody has it open. Even a reader would leave a log and an index behind, unless the file
-    // cannot change.
+    // Nobody has it open. Even a reader would leave a log and an index behind, unless the file is
+    // opened as immutable.
     let found = immutable(path).and_then(|connection| look(connection, path));
-    // If somebody opened it meanwhile, what was read may be half of the old and half of the new.
+    // If somebody opened it meanwhile, the read may mix old and new data.
     if log.exists() { look(sqlite::connect_to_read(path)?, path) } else { found }
 }
 

@@ -21,8 +21,8 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Name, Outcome, QuestionId,
-    Run, RunId, Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine,
-    delivery::DeliveryStatus, erase::ContentStatus, token::Token,
+    Record, RecordQuery, RecordView, Run, RunId, Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow,
+    delivery::DeliveryStatus, erase::ContentStatus, record::View, run::RunSummary, token::Token,
 };
 use tokio::sync::watch;
 
@@ -34,10 +34,7 @@ pub use error::Error;
 pub use postgres::Postgres;
 pub use query::{
     Cursor, DeliveryQuery, GateQuery, GateView, JournalLine, JournalQuery, Page, QuestionQuery, QuestionView, RunQuery,
-    WaitingFor,
-    debates::{
-        DebateQuery, DebateView, LessonQuery, LessonView, LineQuery, TurnQuery, TurnView, VersionQuery, VersionView,
-    },
+    WaitingFor, records::RunSummaryQuery,
 };
 pub use sqlite::{Sqlite, Witness};
 
@@ -112,29 +109,22 @@ pub trait Store: Send + Sync {
     /// Part of a run's journal, in the order in which its steps began.
     fn journal(&self, query: JournalQuery) -> impl Future<Output = Result<Vec<JournalLine>, Error>> + Send;
 
-    /// One debate, from the moment its run is started.
-    fn debate(&self, id: &RunId) -> impl Future<Output = Result<Option<DebateView>, Error>> + Send;
+    /// A page of runs in short, newest first.
+    fn run_summaries(&self, query: RunSummaryQuery) -> impl Future<Output = Result<Page<RunSummary>, Error>> + Send;
 
-    /// A page of debates, newest first.
-    fn debates(&self, query: DebateQuery) -> impl Future<Output = Result<Page<DebateView>, Error>> + Send;
+    /// Some records, without their texts.
+    fn record_rows(&self, query: RecordQuery) -> impl Future<Output = Result<Vec<Record>, Error>> + Send;
 
-    /// Part of a debate's turns, in the order in which they were written.
-    fn turns(&self, query: TurnQuery) -> impl Future<Output = Result<Vec<TurnView>, Error>> + Send;
+    /// Some records, with those of their texts that were not erased.
+    fn records(&self, query: RecordQuery) -> impl Future<Output = Result<Vec<RecordView>, Error>> + Send {
+        async { rows::records::with_texts(self, self.record_rows(query).await?).await }
+    }
 
-    /// One turn.
-    fn turn(&self, id: &str) -> impl Future<Output = Result<Option<TurnView>, Error>> + Send;
+    /// Makes each of these views, or replaces it where it is another.
+    fn create_views(&self, views: &'static [View]) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Part of a debate's versions of code, by their numbers.
-    fn versions(&self, query: VersionQuery) -> impl Future<Output = Result<Vec<VersionView>, Error>> + Send;
-
-    /// Part of a debate's lines, in the order in which they were written.
-    fn debate_log(&self, query: LineQuery) -> impl Future<Output = Result<Vec<StoredLine>, Error>> + Send;
-
-    /// The newest lessons, of those that were not erased.
-    fn lessons(&self, query: LessonQuery) -> impl Future<Output = Result<Vec<LessonView>, Error>> + Send;
-
-    /// At most `limit` debates of which something is kept, but no run: somebody has written behind
-    /// our back.
+    /// At most `limit` runs of which a record is kept, but no run: somebody has written behind
+    /// the store's back.
     fn strays(&self, limit: u32) -> impl Future<Output = Result<Vec<String>, Error>> + Send;
 
     /// The next `limit` events after `after` of a run, its gates and its questions.
@@ -168,7 +158,7 @@ pub trait Store: Send + Sync {
     fn recorded(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
 
     /// What is known of these contents, without the bytes; those that were never kept are left out.
-    fn kept(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<ContentStatus>, Error>> + Send;
+    fn content_statuses(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<ContentStatus>, Error>> + Send;
 
     /// A gate or question that waits, or a run that is not over, that needs this content; none if
     /// nothing does.
@@ -220,6 +210,9 @@ pub trait Store: Send + Sync {
     /// At most `limit` principals that have pending gates, by name.
     fn requesters(&self, limit: u32) -> impl Future<Output = Result<Vec<Name>, Error>> + Send;
 
+    /// At most `limit` principals that asked pending questions, by name.
+    fn askers(&self, limit: u32) -> impl Future<Output = Result<Vec<Name>, Error>> + Send;
+
     /// How many gates are pending.
     fn pending(&self) -> impl Future<Output = Result<u64, Error>> + Send;
 
@@ -230,9 +223,9 @@ pub trait Store: Send + Sync {
     /// were.
     fn forget_deliveries(&self, before: Timestamp, limit: u32) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// Forgets at most `limit` lines of debates whose time was over at `before`, and returns how
+    /// Forgets at most `limit` records whose time was over at `before`, and returns how
     /// many there were.
-    fn forget_debate_log(&self, before: Timestamp, limit: u32) -> impl Future<Output = Result<u64, Error>> + Send;
+    fn forget_records(&self, before: Timestamp, limit: u32) -> impl Future<Output = Result<u64, Error>> + Send;
 
     /// Returns once nothing can be written any more, with the reason: the first failed sync stops
     /// the writer.
@@ -353,19 +346,16 @@ any_store! {
     waiting(after: &str, limit: u32) -> Result<Vec<WaitingFor>, Error>;
     count_deliveries(status: DeliveryStatus) -> Result<u64, Error>;
     requesters(limit: u32) -> Result<Vec<Name>, Error>;
+    askers(limit: u32) -> Result<Vec<Name>, Error>;
     pending() -> Result<u64, Error>;
     forget_keys(before: Timestamp) -> Result<(), Error>;
     forget_deliveries(before: Timestamp, limit: u32) -> Result<u64, Error>;
-    forget_debate_log(before: Timestamp, limit: u32) -> Result<u64, Error>;
-    debate(id: &RunId) -> Result<Option<DebateView>, Error>;
-    debates(query: DebateQuery) -> Result<Page<DebateView>, Error>;
-    turns(query: TurnQuery) -> Result<Vec<TurnView>, Error>;
-    turn(id: &str) -> Result<Option<TurnView>, Error>;
-    versions(query: VersionQuery) -> Result<Vec<VersionView>, Error>;
-    debate_log(query: LineQuery) -> Result<Vec<StoredLine>, Error>;
-    lessons(query: LessonQuery) -> Result<Vec<LessonView>, Error>;
+    forget_records(before: Timestamp, limit: u32) -> Result<u64, Error>;
+    run_summaries(query: RunSummaryQuery) -> Result<Page<RunSummary>, Error>;
+    record_rows(query: RecordQuery) -> Result<Vec<Record>, Error>;
+    create_views(views: &'static [View]) -> Result<(), Error>;
     strays(limit: u32) -> Result<Vec<String>, Error>;
-    kept(digests: Vec<Digest>) -> Result<Vec<ContentStatus>, Error>;
+    content_statuses(digests: Vec<Digest>) -> Result<Vec<ContentStatus>, Error>;
     needed_by(digest: Digest) -> Result<Option<String>, Error>;
     barred() -> Result<Vec<Digest>, Error>;
     streams(streams: Vec<String>) -> Result<Vec<Event>, Error>;

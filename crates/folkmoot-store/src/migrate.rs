@@ -12,22 +12,8 @@ pub(crate) struct Migration {
 }
 
 /// All steps, in order.
-pub(crate) const ALL: &[Migration] = &[
-    Migration { version: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") },
-    Migration { version: 2, name: "questions", sql: include_str!("../migrations/0002_questions.sql") },
-    Migration { version: 3, name: "runs", sql: include_str!("../migrations/0003_runs.sql") },
-    Migration { version: 4, name: "operations", sql: include_str!("../migrations/0004_operations.sql") },
-    Migration { version: 5, name: "erasing", sql: include_str!("../migrations/0005_erasing.sql") },
-    Migration { version: 6, name: "webhook_keys", sql: include_str!("../migrations/0006_webhook_keys.sql") },
-    Migration { version: 7, name: "debates", sql: include_str!("../migrations/0007_debates.sql") },
-    Migration { version: 8, name: "debate_status", sql: include_str!("../migrations/0008_debate_status.sql") },
-    Migration { version: 9, name: "resumed_at", sql: include_str!("../migrations/0009_resumed_at.sql") },
-    Migration { version: 10, name: "usage", sql: include_str!("../migrations/0010_usage.sql") },
-    Migration { version: 11, name: "presence", sql: include_str!("../migrations/0011_presence.sql") },
-    Migration { version: 12, name: "token_id", sql: include_str!("../migrations/0012_token_id.sql") },
-    Migration { version: 13, name: "open_runs", sql: include_str!("../migrations/0013_open_runs.sql") },
-    Migration { version: 14, name: "stopped_at", sql: include_str!("../migrations/0014_stopped_at.sql") },
-];
+pub(crate) const ALL: &[Migration] =
+    &[Migration { version: 1, name: "schema", sql: include_str!("../migrations/0001_schema.sql") }];
 
 /// Where the steps that were taken are recorded.
 pub(crate) const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (

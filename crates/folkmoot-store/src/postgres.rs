@@ -25,9 +25,9 @@ use std::{
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use folkmoot_core::{
-    Command, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
-    Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery::DeliveryStatus,
-    erase::ContentStatus, token::Token,
+    Command, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Record,
+    RecordQuery, Run, RunId, Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, delivery::DeliveryStatus,
+    erase::ContentStatus, record::View, run::RunSummary, token::Token,
 };
 use recent_looks::RecentLooks;
 use tokio::{
@@ -43,9 +43,8 @@ use tokio_postgres::{
 
 use self::{tls::TlsConnector, writer::PostgresJob};
 use crate::{
-    Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalLine, JournalQuery,
-    LessonQuery, LessonView, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, SystemClock,
-    TurnQuery, TurnView, VersionQuery, VersionView, WaitingFor, WriteResult, migrate, query,
+    Clock, DeliveryQuery, Error, GateQuery, GateView, History, JournalLine, JournalQuery, Page, QUEUE, QuestionQuery,
+    QuestionView, RunQuery, RunSummaryQuery, Store, SystemClock, WaitingFor, WriteResult, migrate, query,
     recent::{EventsAfter, Recent},
     rows::{self, Columns, Value},
 };
@@ -284,43 +283,24 @@ impl Store for Postgres {
         self.all(&sql, &arguments, rows::read_line).await
     }
 
-    async fn debate(&self, id: &RunId) -> Result<Option<DebateView>, Error> {
-        let id = [Value::Text(id.as_str().into())];
-        Ok(self.all(&query::debates::one_debate(), &id, rows::debates::read_debate).await?.pop())
-    }
-
-    async fn debates(&self, query: DebateQuery) -> Result<Page<DebateView>, Error> {
+    async fn run_summaries(&self, query: RunSummaryQuery) -> Result<Page<RunSummary>, Error> {
         let (sql, arguments) = query.sql()?;
-        Ok(query.page(self.all(&sql, &arguments, rows::debates::read_debate).await?))
+        Ok(query.page(self.all(&sql, &arguments, rows::records::read_summary).await?))
     }
 
-    async fn turns(&self, query: TurnQuery) -> Result<Vec<TurnView>, Error> {
-        let (sql, arguments) = query.sql();
-        self.all(&sql, &arguments, rows::debates::read_turn_view).await
+    async fn record_rows(&self, query: RecordQuery) -> Result<Vec<Record>, Error> {
+        let (sql, arguments) = query::records::sql(&query);
+        self.all(&sql, &arguments, rows::records::read_record).await
     }
 
-    async fn turn(&self, id: &str) -> Result<Option<TurnView>, Error> {
-        let id = [Value::Text(id.into())];
-        Ok(self.all(&query::debates::one_turn(), &id, rows::debates::read_turn_view).await?.pop())
-    }
-
-    async fn versions(&self, query: VersionQuery) -> Result<Vec<VersionView>, Error> {
-        let (sql, arguments) = query.sql();
-        self.all(&sql, &arguments, rows::debates::read_version_view).await
-    }
-
-    async fn debate_log(&self, query: LineQuery) -> Result<Vec<StoredLine>, Error> {
-        let (sql, arguments) = query.sql();
-        self.all(&sql, &arguments, rows::debates::read_line).await
-    }
-
-    async fn lessons(&self, query: LessonQuery) -> Result<Vec<LessonView>, Error> {
-        let (sql, arguments) = query.sql();
-        self.all(&sql, &arguments, rows::debates::read_lesson_view).await
+    async fn create_views(&self, views: &'static [View]) -> Result<(), Error> {
+        let mut client = self.pool.get().await.map_err(unreachable)?;
+        let created = timeout(READ_TIMEOUT, create_views(&mut client, views)).await;
+        answered(client, created)
     }
 
     async fn strays(&self, limit: u32) -> Result<Vec<String>, Error> {
-        self.all(&query::debates::strays(), &[Value::Int(limit.into())], |row| row.text(0)).await
+        self.all(query::records::STRAYS, &[Value::Int(limit.into())], |row| row.text(0)).await
     }
 
     async fn events_of_run(&self, run: &RunId, after: u64, limit: u32) -> Result<Vec<Event>, Error> {
@@ -373,14 +353,14 @@ impl Store for Postgres {
         self.contents_by(query::RECORDED, digests).await
     }
 
-    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<ContentStatus>, Error> {
+    async fn content_statuses(&self, digests: Vec<Digest>) -> Result<Vec<ContentStatus>, Error> {
         let places: Vec<String> = (1..=digests.len()).map(|n| format!("?{n}")).collect();
         if places.is_empty() {
             return Ok(Vec::new());
         }
-        let sql = format!("{} WHERE digest IN ({})", rows::SELECT_KEPT, places.join(", "));
+        let sql = format!("{} WHERE digest IN ({})", rows::SELECT_CONTENT_STATUS, places.join(", "));
         let arguments: Vec<Value<'_>> = digests.iter().map(|digest| Value::Text(digest.to_string().into())).collect();
-        self.all(&sql, &arguments, rows::read_kept).await
+        self.all(&sql, &arguments, rows::read_content_status).await
     }
 
     async fn needed_by(&self, digest: Digest) -> Result<Option<String>, Error> {
@@ -418,8 +398,8 @@ impl Store for Postgres {
         self.forget(rows::FORGET_DELIVERIES, before, limit).await
     }
 
-    async fn forget_debate_log(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
-        self.forget(query::debates::FORGET_LINES, before, limit).await
+    async fn forget_records(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        self.forget(query::records::FORGET, before, limit).await
     }
 
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {
@@ -438,7 +418,7 @@ impl Store for Postgres {
             let runs: Vec<&str> = streams.iter().filter_map(|stream| stream.strip_prefix("run:")).collect();
             let plain: Vec<&str> = streams.iter().map(String::as_str).collect();
             let mut records = Vec::new();
-            for (table, read) in rows::RECORDS {
+            for (table, read) in rows::FOLDED {
                 let (ids, prefix) = if table.name == rows::RUNS.name { (&runs, "run:") } else { (&plain, "") };
                 let sql = format!("SELECT {} FROM {} WHERE id = ANY($1)", table.names(), table.name);
                 records.extend(snapshot.query(&sql, &[ids]).await?.into_iter().map(|row| (row, prefix, read)));
@@ -446,11 +426,8 @@ impl Store for Postgres {
             let columns = rows::JOURNAL.names();
             let sql = format!("SELECT {columns} FROM journal WHERE run_id = ANY($1) ORDER BY run_id, key");
             let journal = snapshot.query(&sql, &[&runs]).await?;
-            let mut kept = Vec::new();
-            for (table, read) in rows::debates::KEPT {
-                let sql = format!("SELECT {} FROM {} WHERE run_id = ANY($1)", table.names(), table.name);
-                kept.extend(snapshot.query(&sql, &[&runs]).await?.into_iter().map(|row| (row, read)));
-            }
+            let sql = format!("SELECT {} FROM records WHERE run_id = ANY($1)", rows::records::TABLE.names());
+            let kept = snapshot.query(&sql, &[&runs]).await?;
             Ok((streams, events, records, journal, kept))
         });
         let found = asked.await;
@@ -480,10 +457,10 @@ impl Store for Postgres {
                 }
             }
         }
-        for (row, read) in &kept {
+        for row in &kept {
             let Some(n) = place(&histories, &format!("run:{}", row.text(0)?)) else { continue };
             if let Some(Ok(AuditedRow::Run(.., notes))) = &mut histories[n].row {
-                match read(row) {
+                match rows::records::read_record(row) {
                     Ok(row) => notes.push(row.note()),
                     Err(unreadable) => histories[n].row = Some(Err(unreadable.to_string())),
                 }
@@ -491,7 +468,7 @@ impl Store for Postgres {
         }
         for history in &mut histories {
             if let Some(Ok(AuditedRow::Run(.., notes))) = &mut history.row {
-                *notes = rows::debates::in_order(std::mem::take(notes));
+                *notes = rows::records::in_order(std::mem::take(notes));
             }
         }
         Ok(histories)
@@ -540,6 +517,10 @@ impl Store for Postgres {
 
     async fn requesters(&self, limit: u32) -> Result<Vec<Name>, Error> {
         self.all(query::REQUESTERS, &[Value::Int(limit.into())], |row| rows::parse(&row.text(0)?)).await
+    }
+
+    async fn askers(&self, limit: u32) -> Result<Vec<Name>, Error> {
+        self.all(query::ASKERS, &[Value::Int(limit.into())], |row| rows::parse(&row.text(0)?)).await
     }
 
     async fn pending(&self) -> Result<u64, Error> {
@@ -662,6 +643,23 @@ async fn migrate(config: &Config, tls: &TlsConnector) -> Result<(), Error> {
     transaction.commit().await.map_err(failed)?;
     driver.abort();
     Ok(())
+}
+
+/// Each view has the digest of its text as a comment, so that a start changes nothing where nothing
+/// changed: it would wait for whoever reads the view.
+async fn create_views(client: &mut Client, views: &[View]) -> Result<(), tokio_postgres::Error> {
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(LOCK).await?;
+    for View { name, sql } in views {
+        let digest = Digest::of(sql.as_bytes()).to_string();
+        let known = transaction.query_one("SELECT obj_description(to_regclass($1), 'pg_class')", &[name]).await?;
+        if known.try_get::<_, Option<String>>(0)?.as_ref() != Some(&digest) {
+            let sql = migrate::for_postgres(sql);
+            let replace = format!("DROP VIEW IF EXISTS {name}; CREATE VIEW {name} AS {sql}");
+            transaction.batch_execute(&format!("{replace}; COMMENT ON VIEW {name} IS '{digest}'")).await?;
+        }
+    }
+    transaction.commit().await
 }
 
 /// The steps of the schema that were taken.

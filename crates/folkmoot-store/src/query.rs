@@ -1,6 +1,6 @@
-//! What can be asked of gates, questions, runs, debates and deliveries.
+//! What can be asked of gates, questions, runs, records and deliveries.
 
-pub(crate) mod debates;
+pub(crate) mod records;
 
 use std::fmt;
 
@@ -436,6 +436,10 @@ pub(crate) const OPEN_OF: &str = "SELECT count(*) FROM (
 pub(crate) const OPEN_RUNS_OF: &str = "SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_open_of
     WHERE initiator = ?1 AND kind <> 'external' AND status NOT IN ('completed', 'failed', 'cancelled') LIMIT ?2) AS own";
 
+/// How many halts of `?1` stand; of at most `?2` of them. For SQLite.
+pub(crate) const HALTS_OF: &str = "SELECT count(*) FROM (SELECT 1 FROM halts INDEXED BY halts_standing
+    WHERE raised_by = ?1 AND lifted_at IS NULL LIMIT ?2) AS own";
+
 /// At most `?1` principals that have pending gates. Goes through the index from one to the next,
 /// however many gates each has.
 pub(crate) const REQUESTERS: &str = "WITH RECURSIVE requesters (name) AS (
@@ -444,6 +448,14 @@ pub(crate) const REQUESTERS: &str = "WITH RECURSIVE requesters (name) AS (
     SELECT (SELECT min(requested_by) FROM gates WHERE status = 'pending' AND requested_by > requesters.name)
     FROM requesters WHERE requesters.name IS NOT NULL)
   SELECT name FROM requesters WHERE name IS NOT NULL LIMIT ?1";
+
+/// As [`REQUESTERS`], of questions.
+pub(crate) const ASKERS: &str = "WITH RECURSIVE askers (name) AS (
+    SELECT min(asked_by) FROM questions WHERE status = 'pending'
+    UNION ALL
+    SELECT (SELECT min(asked_by) FROM questions WHERE status = 'pending' AND asked_by > askers.name)
+    FROM askers WHERE askers.name IS NOT NULL)
+  SELECT name FROM askers WHERE name IS NOT NULL LIMIT ?1";
 
 /// How many of an agent's things need to be counted.
 pub(crate) fn counted(limit: Option<u64>) -> i64 {
@@ -580,14 +592,8 @@ pub(crate) const NEEDED_BY: &str = "SELECT id FROM (
     UNION ALL SELECT id FROM questions WHERE status = 'pending' AND text_digest = ?1
     UNION ALL SELECT id FROM runs WHERE status NOT IN ('completed', 'failed', 'cancelled') AND (input = ?1
       OR EXISTS (SELECT 1 FROM journal WHERE run_id = runs.id AND result = ?1))
-    UNION ALL SELECT id FROM runs WHERE kind = 'debate' AND status NOT IN ('completed', 'failed', 'cancelled') AND (
-      EXISTS (SELECT 1 FROM debates WHERE debates.run_id = runs.id
-        AND ?1 IN (topic_digest, config_digest, outcome_digest, metadata_digest))
-      OR EXISTS (SELECT 1 FROM turns WHERE turns.run_id = runs.id
-        AND ?1 IN (content_digest, tool_calls_digest, test_results_digest, reflections_digest, metadata_digest))
-      OR EXISTS (SELECT 1 FROM versions WHERE versions.run_id = runs.id
-        AND ?1 IN (code_digest, metrics_digest, diff_digest))
-      OR EXISTS (SELECT 1 FROM lessons WHERE lessons.run_id = runs.id AND ?1 IN (root_cause_digest, lesson_digest)))
+    UNION ALL SELECT id FROM runs WHERE status NOT IN ('completed', 'failed', 'cancelled')
+      AND EXISTS (SELECT 1 FROM records WHERE records.run_id = runs.id AND texts LIKE '%' || ?1 || '%')
   ) AS needing LIMIT 1";
 
 /// What erased the content under `?1` for its age. By stream, of which the index knows where they

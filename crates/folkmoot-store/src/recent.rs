@@ -1,5 +1,4 @@
-//! The newest events, kept in memory so that those who follow the log do not read what was just
-//! written.
+//! The newest events in memory, so that followers need not read what was just written.
 
 #[cfg(test)]
 mod tests;
@@ -17,9 +16,9 @@ use crate::Error;
 /// How many events are kept.
 const KEPT: usize = 2048;
 
-/// The end of the log as this node knows it. It grows without a gap, each event on the hash of the
-/// one before, until the database turns out to have another log: then [`Recent::start_over`] begins
-/// a new epoch.
+/// The end of the log as this node knows it. It grows without gaps, each event on the hash of the
+/// previous one, until the database turns out to have another log: then [`Recent::start_over`]
+/// begins a new epoch.
 #[derive(Debug)]
 pub(crate) struct Recent {
     known: Mutex<RecentState>,
@@ -33,24 +32,20 @@ struct RecentState {
     events: VecDeque<Arc<Event>>,
 }
 
-/// What happened to events that were offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OfferResult {
-    /// They are known, now or since before.
+    /// They are known now.
     Taken,
-    /// Some are missing before them, so they were not taken.
+    /// Earlier events are missing, so they were not taken.
     Gap,
-    /// They are of another log than what is known, so they were not taken.
+    /// They belong to another log, so they were not taken.
     OfAnotherLog,
 }
 
-/// The answer of [`Recent::after`].
 pub(crate) enum EventsAfter {
-    /// These come next.
     Events(Vec<Arc<Event>>),
-    /// There are some, but they must be read.
+    /// There are some, but they must be read from the database.
     Forgotten,
-    /// There are none.
     Nothing,
 }
 
@@ -60,7 +55,7 @@ impl Recent {
         Self { known, grown: Notify::new(), epoch: watch::Sender::new(0) }
     }
 
-    /// Takes events that were committed. What is already known is skipped.
+    /// Takes committed events. Known ones are skipped.
     pub(crate) fn offer(&self, events: &[Arc<Event>]) -> OfferResult {
         match self.look(|known| known.take(events)) {
             TakeResult::Grown => {
@@ -73,28 +68,25 @@ impl Recent {
         }
     }
 
-    /// Forgets what is known: the database has lost it, and this is the end of the log that it has.
+    /// Forgets everything, because the database has lost it; `head` is the end of its log.
     pub(crate) fn start_over(&self, head: Head) {
         self.look(|known| {
             *known = RecentState { head, events: VecDeque::new() };
-            // Under the lock: whoever is handed an event of the new log finds that the epoch has
-            // changed.
+            // Under the lock: whoever gets an event of the new log also sees the new epoch.
             self.epoch.send_modify(|epoch| *epoch += 1);
         });
         self.grown.notify_waiters();
     }
 
-    /// Changes each time the database turns out to have another log than the one that was followed.
+    /// Changes when the database turns out to have another log.
     pub(crate) fn epoch(&self) -> watch::Receiver<u64> {
         self.epoch.subscribe()
     }
 
-    /// The position of the last event that is known.
     pub(crate) fn last(&self) -> u64 {
         self.head().position
     }
 
-    /// The position and the hash of the last event that is known.
     pub(crate) fn head(&self) -> Head {
         self.look(|known| known.head)
     }
@@ -108,7 +100,7 @@ impl Recent {
         loop {
             let grown = self.grown.notified();
             tokio::pin!(grown);
-            // Registered before looking, so that growth between the look and the wait is not
+            // Registered before checking, so that growth between the check and the wait is not
             // missed.
             grown.as_mut().enable();
             if self.last() > position {
@@ -126,7 +118,7 @@ impl Recent {
     }
 }
 
-/// In tests, another task may be next here.
+/// In tests, another task may run here.
 #[cfg(not(test))]
 fn switch() {}
 #[cfg(test)]
@@ -179,7 +171,7 @@ impl RecentState {
     }
 }
 
-/// What was read by somebody who had fallen behind a log that goes on.
+/// The events read by a follower that had fallen behind.
 pub(crate) fn caught_up(events: Vec<Event>) -> Result<Vec<Arc<Event>>, Error> {
     if events.is_empty() {
         return Err(Error::Unreadable("the log ends before its head: its tail is missing".to_owned()));

@@ -1,6 +1,6 @@
 //! How core's types become columns and come back, once for both databases.
 
-pub(crate) mod debates;
+pub(crate) mod records;
 
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -11,7 +11,7 @@ use folkmoot_core::{
     delivery::{DeliveryState, DeliveryStatus},
     erase::ContentStatus,
     gate::{Content, GateState, Reminders, Risk},
-    halt::Lifting,
+    halt::Lift,
     journal::Entry,
     question::{Priority, QuestionState},
     quota,
@@ -364,13 +364,14 @@ pub(crate) const IDEMPOTENCY: Table = Table {
 };
 
 /// Every table that commands write, except those of debates.
-pub(crate) const WRITTEN: [Table; 15] = [
+pub(crate) const WRITTEN: [Table; 16] = [
     GATES,
     EVENTS,
     ARTIFACTS,
     SESSIONS,
     RUNS,
     JOURNAL,
+    records::TABLE,
     NODES,
     QUESTIONS,
     HALTS,
@@ -383,10 +384,10 @@ pub(crate) const WRITTEN: [Table; 15] = [
 ];
 
 /// How a row that is the fold of a stream is read.
-type ReadRecord = fn(&dyn Columns) -> Result<AuditedRow, Error>;
+type ReadFolded = fn(&dyn Columns) -> Result<AuditedRow, Error>;
 
 /// Every table of which each row is the fold of a stream.
-pub(crate) const RECORDS: [(&Table, ReadRecord); 4] = [
+pub(crate) const FOLDED: [(&Table, ReadFolded); 4] = [
     (&GATES, |row| Ok(AuditedRow::Gate(Box::new(read_gate(row)?)))),
     (&QUESTIONS, |row| Ok(AuditedRow::Question(Box::new(read_question(row)?)))),
     (&HALTS, |row| Ok(AuditedRow::Halt(Box::new(read_halt(row)?)))),
@@ -613,10 +614,10 @@ pub(crate) fn artifact(artifact: &Artifact, now: Timestamp) -> Vec<Value<'_>> {
     ]
 }
 
-/// What is known of contents, as [`read_kept`] reads it.
-pub(crate) const SELECT_KEPT: &str = "SELECT digest, CAST(CASE WHEN content IS NULL THEN 0 ELSE 1 END AS BIGINT), erasures, barred, used_at FROM artifacts";
+/// What is known of contents, as [`read_content_status`] reads it.
+pub(crate) const SELECT_CONTENT_STATUS: &str = "SELECT digest, CAST(CASE WHEN content IS NULL THEN 0 ELSE 1 END AS BIGINT), erasures, barred, used_at FROM artifacts";
 
-pub(crate) fn read_kept(row: &dyn Columns) -> Result<ContentStatus, Error> {
+pub(crate) fn read_content_status(row: &dyn Columns) -> Result<ContentStatus, Error> {
     Ok(ContentStatus {
         digest: parse(&row.text(0)?)?,
         present: row.int(1)? != 0,
@@ -916,7 +917,7 @@ pub(crate) fn halt(halt: &Halt) -> Vec<Value<'_>> {
 
 pub(crate) fn read_halt(row: &dyn Columns) -> Result<Halt, Error> {
     let lifted = match (row.maybe_text(8)?, row.maybe_int(9)?) {
-        (Some(by), Some(at)) => Some(Lifting { by: parse(&by)?, at: Timestamp::from_micros(at) }),
+        (Some(by), Some(at)) => Some(Lift { by: parse(&by)?, at: Timestamp::from_micros(at) }),
         (None, None) => None,
         _ => return Err(Error::Unreadable("a halt was lifted by nobody, or at no time".to_owned())),
     };

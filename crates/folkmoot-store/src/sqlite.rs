@@ -22,18 +22,17 @@ use std::{
 };
 
 use folkmoot_core::{
-    Command, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Run, RunId,
-    Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, debate::record::StoredLine, delivery::DeliveryStatus,
-    erase::ContentStatus, token::Token,
+    Command, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Name, QuestionId, Record,
+    RecordQuery, Run, RunId, Timer, Timestamp, Webhook, WorkflowName, audit::AuditedRow, delivery::DeliveryStatus,
+    erase::ContentStatus, record::View, run::RunSummary, token::Token,
 };
 use rusqlite::{Connection, OpenFlags, ToSql, ffi, types::ToSqlOutput};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::{readers::Readers, writer::SqliteJob};
 use crate::{
-    Clock, DebateQuery, DebateView, DeliveryQuery, Error, GateQuery, GateView, History, JournalLine, JournalQuery,
-    LessonQuery, LessonView, LineQuery, Page, QUEUE, QuestionQuery, QuestionView, RunQuery, Store, TurnQuery, TurnView,
-    VersionQuery, VersionView, WaitingFor, WriteResult, migrate, query,
+    Clock, DeliveryQuery, Error, GateQuery, GateView, History, JournalLine, JournalQuery, Page, QUEUE, QuestionQuery,
+    QuestionView, RunQuery, RunSummaryQuery, Store, WaitingFor, WriteResult, migrate, query,
     recent::{EventsAfter, Recent},
     rows::{self, Columns, Value},
 };
@@ -371,70 +370,31 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn debate(&self, id: &RunId) -> Result<Option<DebateView>, Error> {
-        let id = [Value::Text(id.to_string().into())];
-        let read = move |connection: &Connection| {
-            all(connection, &query::debates::one_debate(), &id, rows::debates::read_debate)
-        };
-        Ok(self.readers.read(read).await?.pop())
-    }
-
-    async fn debates(&self, query: DebateQuery) -> Result<Page<DebateView>, Error> {
+    async fn run_summaries(&self, query: RunSummaryQuery) -> Result<Page<RunSummary>, Error> {
         self.readers
             .read(move |connection| {
                 let (sql, arguments) = query.sql()?;
-                Ok(query.page(all(connection, &sql, &arguments, rows::debates::read_debate)?))
+                Ok(query.page(all(connection, &sql, &arguments, rows::records::read_summary)?))
             })
             .await
     }
 
-    async fn turns(&self, query: TurnQuery) -> Result<Vec<TurnView>, Error> {
+    async fn record_rows(&self, query: RecordQuery) -> Result<Vec<Record>, Error> {
         self.readers
             .read(move |connection| {
-                let (sql, arguments) = query.sql();
-                all(connection, &sql, &arguments, rows::debates::read_turn_view)
+                let (sql, arguments) = query::records::sql(&query);
+                all(connection, &sql, &arguments, rows::records::read_record)
             })
             .await
     }
 
-    async fn turn(&self, id: &str) -> Result<Option<TurnView>, Error> {
-        let id = [Value::Text(id.to_owned().into())];
-        let read = move |connection: &Connection| {
-            all(connection, &query::debates::one_turn(), &id, rows::debates::read_turn_view)
-        };
-        Ok(self.readers.read(read).await?.pop())
-    }
-
-    async fn versions(&self, query: VersionQuery) -> Result<Vec<VersionView>, Error> {
-        self.readers
-            .read(move |connection| {
-                let (sql, arguments) = query.sql();
-                all(connection, &sql, &arguments, rows::debates::read_version_view)
-            })
-            .await
-    }
-
-    async fn debate_log(&self, query: LineQuery) -> Result<Vec<StoredLine>, Error> {
-        self.readers
-            .read(move |connection| {
-                let (sql, arguments) = query.sql();
-                all(connection, &sql, &arguments, rows::debates::read_line)
-            })
-            .await
-    }
-
-    async fn lessons(&self, query: LessonQuery) -> Result<Vec<LessonView>, Error> {
-        self.readers
-            .read(move |connection| {
-                let (sql, arguments) = query.sql();
-                all(connection, &sql, &arguments, rows::debates::read_lesson_view)
-            })
-            .await
+    async fn create_views(&self, views: &'static [View]) -> Result<(), Error> {
+        self.submit(|reply| SqliteJob::CreateViews(views, reply)).await
     }
 
     async fn strays(&self, limit: u32) -> Result<Vec<String>, Error> {
         let limit = [Value::Int(limit.into())];
-        let read = move |connection: &Connection| all(connection, &query::debates::strays(), &limit, |row| row.text(0));
+        let read = move |connection: &Connection| all(connection, query::records::STRAYS, &limit, |row| row.text(0));
         self.readers.read(read).await
     }
 
@@ -490,8 +450,8 @@ impl Store for Sqlite {
         self.readers.read(move |connection| contents(connection, query::RECORDED, &digests)).await
     }
 
-    async fn kept(&self, digests: Vec<Digest>) -> Result<Vec<ContentStatus>, Error> {
-        self.readers.read(move |connection| kept(connection, &digests)).await
+    async fn content_statuses(&self, digests: Vec<Digest>) -> Result<Vec<ContentStatus>, Error> {
+        self.readers.read(move |connection| content_statuses(connection, &digests)).await
     }
 
     async fn needed_by(&self, digest: Digest) -> Result<Option<String>, Error> {
@@ -540,8 +500,8 @@ impl Store for Sqlite {
         self.submit(|reply| SqliteJob::Forget(rows::FORGET_DELIVERIES, before, limit, reply)).await
     }
 
-    async fn forget_debate_log(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
-        self.submit(|reply| SqliteJob::Forget(query::debates::FORGET_LINES, before, limit, reply)).await
+    async fn forget_records(&self, before: Timestamp, limit: u32) -> Result<u64, Error> {
+        self.submit(|reply| SqliteJob::Forget(query::records::FORGET, before, limit, reply)).await
     }
 
     async fn histories(&self, after: &str, limit: u32) -> Result<Vec<History>, Error> {
@@ -608,6 +568,12 @@ impl Store for Sqlite {
         let arguments = [Value::Int(limit.into())];
         let name = |row: &dyn Columns| rows::parse(&row.text(0)?);
         self.readers.read(move |connection| all(connection, query::REQUESTERS, &arguments, name)).await
+    }
+
+    async fn askers(&self, limit: u32) -> Result<Vec<Name>, Error> {
+        let arguments = [Value::Int(limit.into())];
+        let name = |row: &dyn Columns| rows::parse(&row.text(0)?);
+        self.readers.read(move |connection| all(connection, query::ASKERS, &arguments, name)).await
     }
 
     async fn pending(&self) -> Result<u64, Error> {
@@ -756,9 +722,10 @@ fn contents(connection: &Connection, sql: &str, digests: &[Digest]) -> Result<Ve
     digests.iter().map(one).collect()
 }
 
-fn kept(connection: &Connection, digests: &[Digest]) -> Result<Vec<ContentStatus>, Error> {
-    let sql = format!("{} WHERE digest = ?1", rows::SELECT_KEPT);
-    let one = |digest: &Digest| all(connection, &sql, &[Value::Text(digest.to_string().into())], rows::read_kept);
+fn content_statuses(connection: &Connection, digests: &[Digest]) -> Result<Vec<ContentStatus>, Error> {
+    let sql = format!("{} WHERE digest = ?1", rows::SELECT_CONTENT_STATUS);
+    let one =
+        |digest: &Digest| all(connection, &sql, &[Value::Text(digest.to_string().into())], rows::read_content_status);
     let found = digests.iter().map(one).collect::<Result<Vec<_>, _>>()?;
     Ok(found.into_iter().flatten().collect())
 }
@@ -788,7 +755,7 @@ fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<His
             let events = all(&snapshot, &sql, &id, rows::read_event)?;
             let run = stream.strip_prefix("run:");
             let mut row = None;
-            for (table, read) in rows::RECORDS {
+            for (table, read) in rows::FOLDED {
                 let id = if table.name == rows::RUNS.name { run } else { Some(stream.as_str()) };
                 let Some(id) = id.map(|id| [Value::Text(id.into())]) else { continue };
                 let sql = format!("SELECT {} FROM {} WHERE id = ?1", table.names(), table.name);
@@ -799,15 +766,13 @@ fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<His
                 let sql = format!("SELECT {} FROM journal WHERE run_id = ?1 ORDER BY key", rows::JOURNAL.names());
                 let read = |row: &dyn Columns| Ok(rows::read_entry(row).map_err(|error| error.to_string()));
                 let lines: Result<Vec<_>, String> = all(&snapshot, &sql, &run, read)?.into_iter().collect();
-                let mut kept = Vec::new();
-                for (table, read) in rows::debates::KEPT {
-                    let sql = format!("SELECT {} FROM {} WHERE run_id = ?1", table.names(), table.name);
-                    let read =
-                        |row: &dyn Columns| Ok(read(row).map(|row| row.note()).map_err(|error| error.to_string()));
-                    kept.extend(all(&snapshot, &sql, &run, read)?);
-                }
+                let sql = format!("SELECT {} FROM records WHERE run_id = ?1", rows::records::TABLE.names());
+                let read = |row: &dyn Columns| {
+                    Ok(rows::records::read_record(row).map(|row| row.note()).map_err(|error| error.to_string()))
+                };
+                let kept = all(&snapshot, &sql, &run, read)?;
                 match lines.and_then(|lines| Ok((lines, kept.into_iter().collect::<Result<Vec<_>, _>>()?))) {
-                    Ok((lines, kept)) => (*journal, *notes) = (lines, rows::debates::in_order(kept)),
+                    Ok((lines, kept)) => (*journal, *notes) = (lines, rows::records::in_order(kept)),
                     Err(unreadable) => row = Some(Err(unreadable)),
                 }
             }

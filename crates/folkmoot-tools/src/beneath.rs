@@ -1,5 +1,5 @@
-//! Files beneath a folder, reached name by name from its descriptor: no link is followed, so that
-//! nothing outside is read or written, not even while somebody exchanges a folder for a link.
+//! Access to files beneath a folder, name by name from its descriptor. Links are never followed, so
+//! nothing outside can be read or written, even if somebody replaces a folder by a link meanwhile.
 
 use std::{
     fs::File,
@@ -17,50 +17,50 @@ use nix::{
     unistd::{UnlinkatFlags, symlinkat, unlinkat},
 };
 
-/// A folder that is held open.
+/// An open folder.
 #[derive(Debug)]
 pub(crate) struct Folder {
     fd: OwnedFd,
 }
 
-/// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DirEntry {
-    /// The path from the folder, or what can be shown of it.
+    /// The path from the folder, as far as it can be shown.
     pub path: String,
     pub kind: DirEntryKind,
 }
 
-/// What an entry of a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DirEntryKind {
-    /// A file, how long it is, and when it was last changed, in nanoseconds.
-    File { bytes: u64, changed: i128 },
-    /// A folder.
+    /// A file with its size and its modification time in nanoseconds.
+    File {
+        bytes: u64,
+        changed: i128,
+    },
     Folder,
-    /// A link, to wherever.
+    /// A link, to anywhere.
     Link,
     /// A pipe, socket or device.
     Special,
-    /// It has a name that is no text, or nothing can be told about it.
+    /// Its name is not text, or it cannot be examined.
     Unreadable,
 }
 
 impl Folder {
-    /// Opens a folder. The path itself is the caller's, and may have links in it.
+    /// Opens a folder. The path comes from the caller and may contain links.
     pub(crate) fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let fd = open(path.as_ref(), OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())?;
         Ok(Self { fd })
     }
 
-    /// What is directly in a folder beneath, in the order of the names; `""` is the folder itself.
+    /// Lists a folder beneath, sorted by name; `""` is the folder itself.
     pub(crate) fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
         let mut fd = self.fd.try_clone()?;
         if !path.is_empty() {
             fd = descend(fd, path, false)?;
         }
         let mut names = Vec::new();
-        // Opened anew, because descriptors that are copies share their position.
+        // Opened anew, because copied descriptors share their position.
         for entry in
             Dir::openat(&fd, ".", OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())?.iter()
         {
@@ -90,8 +90,8 @@ impl Folder {
         Ok(entries.collect())
     }
 
-    /// The content of a file, at most that long; nothing where no file is. Anything else there is
-    /// an error.
+    /// The content of a file, up to `bytes_max`; `None` if it does not exist. Anything but a file
+    /// is an error.
     pub(crate) fn read(&self, path: &str, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
         let file = match self.plain(path) {
             Ok(file) => file,
@@ -103,8 +103,8 @@ impl Folder {
         Ok(Some(content))
     }
 
-    /// A plain file for reading. `None` where there is none, or something else, or one that is not
-    /// ours to read.
+    /// Opens a plain file for reading. `None` if there is none, or it is something else, or it is
+    /// not readable.
     pub(crate) fn file(&self, path: &str) -> io::Result<Option<File>> {
         use io::ErrorKind::{InvalidInput, NotADirectory, NotFound, PermissionDenied};
         match self.plain(path) {
@@ -112,7 +112,7 @@ impl Folder {
             Err(error) if matches!(error.kind(), NotFound | NotADirectory | InvalidInput | PermissionDenied) => {
                 Ok(None)
             }
-            // A link, and a socket, which cannot be opened at all.
+            // A link, or a socket, which cannot be opened.
             Err(error)
                 if [Errno::ELOOP, Errno::ENXIO].map(|errno| Some(errno as i32)).contains(&error.raw_os_error()) =>
             {
@@ -124,7 +124,7 @@ impl Folder {
 
     fn plain(&self, path: &str) -> io::Result<File> {
         let (folder, name) = self.parent(path, false)?;
-        // Without waiting, in case that it is a pipe.
+        // Non-blocking, in case it is a pipe.
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
         let file = File::from(openat(&folder, name, flags, Mode::empty())?);
         match file.metadata()?.is_file() {
@@ -133,13 +133,13 @@ impl Folder {
         }
     }
 
-    /// A new file, with the folders on the way. What is there already is an error.
+    /// Creates a file and its parent folders. An existing file is an error.
     pub(crate) fn create(&self, path: &str, executable: bool) -> io::Result<File> {
         let (folder, name) = self.parent(path, true)?;
         create(&folder, name, executable)
     }
 
-    /// A new file in place of the file or link that may be there, all of it or nothing.
+    /// Atomically replaces the file or link at this path, if any.
     pub(crate) fn replace(
         &self,
         path: &str,
@@ -148,8 +148,8 @@ impl Folder {
     ) -> io::Result<()> {
         static NEW: AtomicU64 = AtomicU64::new(0);
         let (folder, name) = self.parent(path, true)?;
-        // Short, as the name itself may be as long as a name can be; and like no other, as two jobs
-        // may write here.
+        // Short, because the name itself may have the maximum length; unique, because two jobs may
+        // write here.
         let new = format!(".folkmoot-{}-{}", std::process::id(), NEW.fetch_add(1, Ordering::Relaxed));
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         let mut file = File::from(openat(&folder, new.as_str(), flags, Mode::from_bits_truncate(0o600))?);
@@ -158,25 +158,25 @@ impl Folder {
             Ok(renameat(&folder, new.as_str(), &folder, name)?)
         });
         if written.is_err() {
-            // The first failure is the one to tell.
+            // Report the first failure.
             let _ = unlinkat(&folder, new.as_str(), UnlinkatFlags::NoRemoveDir);
         }
         written
     }
 
-    /// A folder, with those on the way, unless it is there.
+    /// Creates a folder and its parents if they do not exist.
     pub(crate) fn make_folder(&self, path: &str) -> io::Result<()> {
         descend(self.fd.try_clone()?, path, true).map(drop)
     }
 
-    /// A new link, to wherever.
+    /// Creates a link, to anywhere.
     pub(crate) fn link(&self, path: &str, target: &str) -> io::Result<()> {
         let (folder, name) = self.parent(path, true)?;
         Ok(symlinkat(target, &folder, name)?)
     }
 
-    /// Puts a file there, with the folders on the way. A link or a file of that name is replaced,
-    /// not written through; what was executable still is.
+    /// Writes a file and creates its parent folders. An existing link or file is replaced, not
+    /// written through; the executable bit is kept.
     pub(crate) fn write(&self, path: &str, content: &[u8]) -> io::Result<()> {
         let (folder, name) = self.parent(path, true)?;
         let mut executable = false;
@@ -194,7 +194,7 @@ impl Folder {
         create(&folder, name, executable)?.write_all(content)
     }
 
-    /// Removes a file or link, where there is one.
+    /// Removes a file or link if it exists.
     pub(crate) fn remove(&self, path: &str) -> io::Result<()> {
         let remove = || -> io::Result<()> {
             let (folder, name) = self.parent(path, false)?;
@@ -207,9 +207,9 @@ impl Folder {
         }
     }
 
-    /// Removes a file, a link or an empty folder. A folder with something in it stays.
+    /// Removes a file, a link or an empty folder. A folder that is not empty stays.
     pub(crate) fn remove_entry(&self, path: &str) -> io::Result<()> {
-        // What is under the name decides, and not the error, which differs between systems.
+        // Look at what is there instead of the error, which differs between systems.
         match self.parent(path, false).and_then(|(folder, name)| Ok(unlinkat(&folder, name, UnlinkatFlags::RemoveDir)?))
         {
             Ok(()) => Ok(()),
@@ -228,14 +228,13 @@ impl Folder {
     }
 }
 
-/// Who may read and write a file that is replaced is not for whoever writes it to say; only whether
-/// it is executable.
+/// Replacing a file keeps its permissions; only the executable bit can change.
 fn mode_of(folder: &OwnedFd, name: &str, executable: bool) -> Mode {
     let old = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW)
         .ok()
         .filter(|old| old.st_mode & SFlag::S_IFMT.bits() == SFlag::S_IFREG.bits());
     let mode = old.map_or(0o644, |old| old.st_mode & 0o666);
-    // Executable for all who can read it.
+    // Executable for everybody who can read it.
     Mode::from_bits_truncate(if executable { mode | (mode & 0o444) >> 2 } else { mode })
 }
 

@@ -1,15 +1,15 @@
-//! A process of ours that lives for a while: a server that we talk to, a command line that answers.
+//! A child process that lives for a while: a server, or a command-line program that answers.
 //!
-//! It leads a process group of its own, sees the variables that it was given and no others, and its
-//! whole group ends when its [`Child`] is dropped. What leaves the group on purpose is out of reach
-//! here: for programs that nobody trusts there is the [jail](crate::jail).
+//! It leads its own process group and sees only the variables it was given. Dropping its [`Child`]
+//! kills the whole group. A process that leaves the group escapes this; untrusted programs belong
+//! in the [jail](crate::jail).
 
 use std::{
     collections::BTreeMap,
     env, io,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -17,6 +17,7 @@ use nix::{
     sys::signal::{Signal, killpg},
     unistd::Pid,
 };
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     process::{ChildStdin, ChildStdout, Command},
@@ -25,27 +26,25 @@ use tokio::{
 
 use crate::foreign;
 
-/// What is started. The only way to a process outside of the jail, so that there is one place that
-/// could put it inside.
+/// What to start. This is the only way to start a process outside the jail.
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessSpec<'a> {
-    /// The program and its arguments; no shell reads them.
+    /// The program and its arguments. No shell interprets them.
     pub(crate) command: &'a [String],
-    /// Variables beside [`USUAL`].
+    /// Variables in addition to [`USUAL`].
     pub(crate) environment: &'a BTreeMap<String, String>,
-    /// Where it works.
+    /// The working folder.
     pub(crate) folder: &'a Path,
 }
 
-/// The variables that a program gets from us without being named: without them hardly any program
-/// starts.
+/// Variables that every program gets; hardly any program starts without them.
 const USUAL: [&str; 3] = ["PATH", "HOME", "LANG"];
 
-/// How much of the end of its complaints is kept.
+/// How much of the end of its stderr is kept.
 const COMPLAINTS_BYTES: usize = 4096;
-/// How much of it is told.
+/// How much of that is shown.
 const COMPLAINT_BYTES_SHOWN: usize = 300;
-/// How long we wait for the last of them.
+/// How long to wait for the rest of stderr.
 const COMPLAINTS_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// A process with its pipes.
@@ -58,13 +57,12 @@ pub(crate) struct Child {
     complaints: Complaints,
 }
 
-/// Starts it, or says why not.
 pub(crate) fn start(start: &ProcessSpec<'_>) -> Result<Child, String> {
     let Some((program, arguments)) = start.command.split_first() else {
         return Err("the command is empty: name a program".to_owned());
     };
-    // From here, not from the folder that it will work in. Links stay: some programs tell by their
-    // own path what they are.
+    // Resolved from here, not from its working folder. Links stay, because some programs depend on
+    // the path they are called by.
     let found = find(program, start.environment).and_then(|path| std::path::absolute(path).ok());
     let found = found.ok_or_else(|| format!("`{program}` is not installed, or not on PATH"))?;
     let mut inner = Command::new(found)
@@ -86,11 +84,10 @@ pub(crate) fn start(start: &ProcessSpec<'_>) -> Result<Child, String> {
     Ok(Child { inner, group, stdin, stdout, complaints })
 }
 
-/// Starts a program that has something to do and then ends, and waits for that. Its input is empty,
-/// and what it prints is nobody's.
+/// Runs a program to its end. Its input is empty and its output is discarded.
 ///
 /// # Errors
-/// If it cannot be started, takes longer than `patience`, or ends badly: what it complained.
+/// If it cannot be started, takes longer than `patience`, or fails: its stderr.
 pub async fn run_once(
     command: &[String],
     environment: &BTreeMap<String, String>,
@@ -110,7 +107,7 @@ pub async fn run_once(
     }
 }
 
-/// Where a program is: the path that was given, or the first of that name on PATH.
+/// Finds a program: the given path, or the first match on PATH.
 pub fn find(program: &str, environment: &BTreeMap<String, String>) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(PathBuf::from(program)).filter(|path| path.is_file());
@@ -120,31 +117,29 @@ pub fn find(program: &str, environment: &BTreeMap<String, String>) -> Option<Pat
 }
 
 impl Child {
-    /// Waits until it has ended. What it leaves behind in its group is ended then, so that nothing
-    /// holds its pipes open.
+    /// Waits for its end, then kills the rest of its group, so that nothing keeps its pipes open.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.inner.wait().await;
-        // At once: while somebody is left in the group its number is taken, and an empty group's is
-        // not given anew so soon.
+        // At once: a group's id is not reused while it has members, nor shortly after.
         self.kill();
         status
     }
 
-    /// Lets it end by itself for a while, with its input closed, and then ends it.
+    /// Closes its input, waits for it to end, and kills it after `patience`.
     pub(crate) async fn end(mut self, patience: Duration) {
         self.stdin = None;
         let _ = tokio::time::timeout(patience, self.wait()).await;
     }
 
-    /// Ends its group now.
+    /// Kills its process group.
     pub(crate) fn kill(&mut self) {
         if let Some(group) = self.group.take() {
-            // Nobody left to signal is what we want.
+            // It is fine if nobody is left.
             let _ = killpg(group, Signal::SIGKILL);
         }
     }
 
-    /// What it complained, or the end of it. After its own end, all of that has been read.
+    /// The end of its stderr. Complete once the process has ended.
     pub(crate) async fn complaint(&mut self) -> String {
         self.complaints.text().await
     }
@@ -156,7 +151,7 @@ impl Drop for Child {
     }
 }
 
-/// Reads what a process complains, so that it never blocks on it, and keeps the end.
+/// Reads stderr, so that the process never blocks on it, and keeps the end.
 #[derive(Debug)]
 struct Complaints {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -171,7 +166,7 @@ impl Complaints {
             tokio::spawn(async move {
                 let mut piece = [0; 1024];
                 while let Ok(read @ 1..) = from.read(&mut piece).await {
-                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut kept = kept.lock();
                     kept.extend_from_slice(&piece[..read]);
                     let surplus = kept.len().saturating_sub(COMPLAINTS_BYTES);
                     kept.drain(..surplus);
@@ -187,14 +182,14 @@ impl Complaints {
         {
             self.reader = None;
         }
-        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = self.bytes.lock();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
 impl Drop for Complaints {
     fn drop(&mut self) {
-        // A process that left the group could hold the pipe open for ever.
+        // A process that left the group could keep the pipe open for ever.
         if let Some(reader) = &self.reader {
             reader.abort();
         }

@@ -1,9 +1,8 @@
-//! A command line as a provider: `claude -p`, `llm`, a script of one's own. The prompt is its
-//! standard input, and what it prints is the answer.
+//! A command-line program as a model provider: `claude -p`, `llm`, a script. The prompt is its
+//! standard input and its output is the answer.
 //!
-//! No shell reads the command. It works in an empty folder of its own, sees PATH, HOME, LANG and
-//! the variables that the configuration names, and is ended with its whole process group when
-//! nobody waits for it any more.
+//! No shell interprets the command. It runs in an empty folder, sees PATH, HOME, LANG and the
+//! configured variables, and its process group is killed when the call is dropped.
 
 use std::{
     collections::BTreeMap,
@@ -33,26 +32,19 @@ use crate::{
 pub struct CommandModel {
     /// The provider's name in the configuration.
     pub provider: String,
-    /// What answers are recorded under; the program usually has a model of its own.
+    /// The model's name for records; the program usually chooses its own model.
     pub model: String,
-    /// The program and its arguments.
     pub command: Vec<String>,
-    /// The names of variables of our environment that it gets, beside PATH, HOME and LANG. One that
-    /// is not set is left out.
+    /// Names of variables that it gets in addition to PATH, HOME and LANG. Unset ones are left out.
     pub environment: Vec<String>,
-    /// How long it may take, and how much it may say.
     pub limits: CommandLimits,
 }
 
-/// How much a command may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandLimits {
-    /// From its start to its end.
     pub total: Duration,
-    /// From one piece of the answer to the next. Many programs say nothing before they say
-    /// everything.
+    /// The longest silence. Many programs print nothing until they print everything.
     pub idle: Duration,
-    /// The longest answer.
     pub answer_bytes: usize,
 }
 
@@ -63,10 +55,10 @@ impl Default for CommandLimits {
 }
 
 impl CommandModel {
-    /// Why it cannot be started, as far as can be told without starting it.
+    /// Checks, without starting it, whether it can be started.
     ///
     /// # Errors
-    /// If its program is not there or no program, or a variable that it is to get is not set.
+    /// If its program does not exist or is not executable, or a variable is not set.
     pub fn check(&self) -> Result<(), String> {
         let program = self.command.first().map(String::as_str).unwrap_or_default();
         let found = child::find(program, &BTreeMap::new());
@@ -80,11 +72,11 @@ impl CommandModel {
     }
 }
 
-/// How long we read on when a program has ended but something outside of its group holds its output
-/// open.
+/// How long to keep reading after the program has ended if a process outside its group holds its
+/// output open.
 const AFTERMATH: Duration = Duration::from_millis(100);
 
-/// How much of its complaints is told.
+/// How much of its stderr is shown.
 const COMPLAINT_BYTES_MAX: usize = 1000;
 
 impl Model for CommandModel {
@@ -108,8 +100,8 @@ impl CommandModel {
             self.environment.iter().filter_map(|name| Some((name.clone(), env::var(name).ok()?))).collect();
         let start = ProcessSpec { command: &self.command, environment: &environment, folder: folder.path() };
         let child = child::start(&start).map_err(|why| self.failure(FailureKind::Misconfigured, why))?;
-        // What it was given must not come back in its answer, nor in what it complains: records
-        // would keep it.
+        // Its variables may be secrets: they must appear neither in the answer nor in errors,
+        // because records keep both.
         let keys = Keys::new(&environment);
         let text = self.converse(child, &keys, prompt.as_bytes(), hear).await?;
         if text.trim().is_empty() {
@@ -129,8 +121,7 @@ impl CommandModel {
         })
     }
 
-    /// Writes the prompt and reads the answer at the same time, so that neither side waits for the
-    /// other, until it has ended.
+    /// Writes the prompt and reads the answer concurrently, until the program has ended.
     async fn converse(
         &self,
         mut child: Child,
@@ -175,8 +166,7 @@ impl CommandModel {
         said.end(hear).map_err(|(kind, why)| self.failure(kind, why))
     }
 
-    /// What was printed before the end is in the pipe by now. Somebody outside of the group may
-    /// hold it open for ever.
+    /// Reads what is left in the pipe. A process outside the group may hold it open for ever.
     async fn aftermath(
         &self,
         stdout: &mut ChildStdout,
@@ -202,20 +192,19 @@ impl CommandModel {
     }
 }
 
-/// A program that does not read all of its input, or any, may still answer; so it does not matter
-/// how this ends.
+/// A program may answer without reading all of its input, so errors are ignored.
 async fn write(mut stdin: ChildStdin, prompt: &[u8]) {
     let _ = stdin.write_all(prompt).await;
     let _ = stdin.shutdown().await;
 }
 
-/// A program's output so far: whole characters, and the bytes of an incomplete one.
+/// The output so far, and the bytes of an incomplete character.
 #[derive(Debug)]
 struct OutputBuffer {
     text: String,
     part: Vec<u8>,
     bytes_max: usize,
-    /// Holds back what may be the beginning of a key.
+    /// Holds back output that may be the beginning of a key.
     watch: KeyWatch,
 }
 
@@ -264,14 +253,14 @@ impl OutputBuffer {
 }
 
 fn ended_badly(status: ExitStatus, complaint: &str) -> String {
-    // Cut only now that no key is in it: half of one would not be found any more.
+    // Cut after erasing keys: half a key would not be found.
     let complaint = foreign::line(complaint, COMPLAINT_BYTES_MAX);
     let why = if complaint.is_empty() { "it did not say why" } else { &complaint };
     format!("the command failed ({status}): {why}")
 }
 
-/// The request as one text. One message needs no names; of more, each begins with a mark that none
-/// of them contains, so that no message can pretend to be another.
+/// The request as one text. A single message needs no names. Several each begin with a mark that
+/// none of them contains, so that no message can imitate another.
 fn prompt(request: &ModelRequest) -> String {
     let mut parts: Vec<String> = request.system.iter().cloned().collect();
     match request.messages.as_slice() {

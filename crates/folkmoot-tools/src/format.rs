@@ -1,5 +1,4 @@
-//! Formatters, on a piece of code, in the jail. They only ever give back what they were given, in
-//! another form, or an error.
+//! Formats code in the jail. Returns the formatted code or an error.
 
 use std::time::Duration;
 
@@ -30,20 +29,18 @@ folkmoot_core::vocabulary! {
     }
 }
 
-/// Why code was not formatted. It is as it was.
+/// Why code was not formatted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// No formatter is on this machine.
     #[error("{0}")]
     Missing(String),
-    /// The formatter does not take it: as a rule it is not valid code.
+    /// The formatter rejects it, usually because it is not valid code.
     #[error("{formatter} did not take the code: {why}")]
     Refused {
         formatter: &'static str,
-        /// What it complained.
+        /// Its stderr.
         why: String,
     },
-    /// Nothing could be executed.
     #[error(transparent)]
     Jail(JailError),
 }
@@ -51,8 +48,7 @@ pub enum FormatError {
 /// Formats code.
 ///
 /// # Errors
-/// If there is no formatter, or it does not take the code. What it printed then is not given to
-/// anybody.
+/// If there is no formatter, or it rejects the code. Its output is then discarded.
 pub async fn format(jail: &Jail, language: FormatLanguage, code: &str) -> Result<String, FormatError> {
     if code.len() > CODE_BYTES_MAX {
         return Err(FormatError::Refused {
@@ -73,10 +69,10 @@ pub async fn format(jail: &Jail, language: FormatLanguage, code: &str) -> Result
     Err(FormatError::Missing(format!("no formatter for {language} is here: {}", tried.join("; "))))
 }
 
-/// Where the formatter of a language is, without starting it.
+/// Finds the formatter of a language without starting it.
 ///
 /// # Errors
-/// [`FormatError::Missing`] if there is none that the jail can use, which says how to get one.
+/// [`FormatError::Missing`] if the jail can use none; says how to install one.
 pub async fn find(jail: &Jail, language: FormatLanguage) -> Result<String, FormatError> {
     let mut why = Vec::new();
     for formatter in language.formatters() {
@@ -97,7 +93,7 @@ pub async fn find(jail: &Jail, language: FormatLanguage) -> Result<String, Forma
     Err(FormatError::Missing(format!("{}; {}", why.join("; "), language.how_to_get())))
 }
 
-/// A program that reads code and prints it.
+/// A program that reads code and prints it formatted.
 struct Formatter {
     name: &'static str,
     arguments: &'static [&'static str],
@@ -130,7 +126,7 @@ impl FormatLanguage {
         }
     }
 
-    /// Beside which tool chain its formatter is usually installed.
+    /// The tool chain that its formatter is usually installed with.
     fn tool_chain(self) -> jail::ProgramLanguage {
         match self {
             Self::Rust => jail::ProgramLanguage::Rust,
@@ -148,7 +144,7 @@ impl Formatter {
         let arguments = self.arguments.iter().map(|word| (*word).to_owned());
         let mut job = tools::job("", &needs, &needs);
         match tools::lend(jail, language.tool_chain(), &mut job).await {
-            // A formatter may be there without the tool chain.
+            // A formatter may be installed without the tool chain.
             Ok(()) | Err(JailError::Missing(_)) => {}
             Err(error) => return Err(FormatError::Jail(error)),
         }
@@ -157,7 +153,7 @@ impl Formatter {
                 let argv: Vec<String> = command.into_iter().chain(arguments).collect();
                 job.command = tools::job("", &[], &argv).command;
             }
-            // Beside its tool chain it may be nevertheless.
+            // It may be installed beside its tool chain.
             Err(JailError::Missing(_)) => {
                 let argv: Vec<String> = needs.iter().cloned().chain(arguments).collect();
                 job.command = tools::job("", &needs, &argv).command;
@@ -181,7 +177,7 @@ impl Formatter {
             return Err(refused(&format!("it ended with {:?}: {}", report.end, stderr.trim())));
         }
         let formatted = String::from_utf8(report.stdout).map_err(|_| refused("what it printed is not UTF-8"))?;
-        // Nothing in place of something is no form of it.
+        // Empty output for non-empty code is not a formatted version of it.
         if formatted.trim().is_empty() {
             return Err(refused("it printed nothing"));
         }

@@ -1,4 +1,4 @@
-//! Git, for runs: a worktree and a branch for each, and what reviewers want to know about them.
+//! Git for runs: a worktree and a branch for each, with diffs, history and blame.
 //!
 //! ```text
 //! Repository ─worktree(kind, run)─▶ Worktree, on branch `debate/<run>`
@@ -8,12 +8,12 @@
 //!      └ remove(kind, run): the folder, and the branch unless it is kept
 //! ```
 //!
-//! It never touches the user's own working tree, index, branches or configuration, never talks to a
-//! network, and runs nothing that a repository brings: no hook, filter, diff program or monitor
-//! (`guard.rs`). A worktree is addressed by git folder and working folder together; the `.git` file
-//! inside it, which an agent could rewrite, is not believed.
+//! It never touches the user's working tree, index, branches or configuration, never uses the
+//! network, and never executes what a repository configures: no hook, filter, diff program or
+//! monitor (`guard.rs`). A worktree is addressed by its git folder and working folder; the `.git`
+//! file inside it is ignored, because an agent could change it.
 //!
-//! Each operation can be given up or killed at any point. Doing it again finishes it.
+//! Every operation can be interrupted at any point. Repeating it completes it.
 
 mod blame;
 mod call;
@@ -43,18 +43,16 @@ pub use worktree::{Removal, Worktree, WorktreeInfo};
 
 use call::{Git, GitCommand, GitLocation};
 
-/// How much time and output git may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitLimits {
     /// For one git command, and for waiting until another program has left the worktree.
     pub time: Duration,
-    /// What one command may print, where all of it is needed.
+    /// For one command whose whole output is needed.
     pub output_bytes: usize,
-    /// The text of a diff. More is cut, and the diff says so.
+    /// The text of a diff. A longer one is cut and marked.
     pub diff_bytes: usize,
-    /// The files of one snapshot together.
+    /// All files of one snapshot together.
     pub snapshot_bytes: u64,
-    /// The files of one snapshot.
     pub snapshot_files: usize,
 }
 
@@ -70,40 +68,38 @@ impl Default for GitLimits {
     }
 }
 
-/// Where git is, if there is one that is new enough.
+/// Finds git, if it is installed and new enough.
 ///
 /// # Errors
-/// If there is none; it says what to do.
+/// If there is none; says what to do.
 pub async fn find() -> Result<PathBuf, GitError> {
     Git::find(GitLimits::default()).await.map(|git| git.program)
 }
 
-/// A repository of the user's.
+/// A user's repository.
 #[derive(Clone, Debug)]
 pub struct Repository {
     git: Git,
     /// The git folder that all worktrees share.
     common: PathBuf,
-    /// The git folder of the working tree that was opened, whose `HEAD` runs start from.
+    /// The git folder of the opened working tree. Runs start from its `HEAD`.
     git_dir: PathBuf,
-    /// The user's working tree; a bare repository has none.
+    /// The user's working tree; `None` for a bare repository.
     top: Option<PathBuf>,
-    /// Where the worktrees of runs are.
+    /// The folder of runs' worktrees.
     worktrees: PathBuf,
 }
 
 impl Repository {
     /// Opens the repository at or above `path`.
     ///
-    /// Worktrees go to `folkmoot/worktrees` in the git folder: `git status` never shows them, and
-    /// they go with the repository. Tools that look for their configuration in the folders above
-    /// find that of the user's working tree there, so that a server does better to give a folder of
-    /// its own ([`Repository::with_worktrees`]).
+    /// Worktrees go to `folkmoot/worktrees` in the git folder, where `git status` does not show
+    /// them. Tools that search parent folders for their configuration would find the user's there,
+    /// so a server should use another folder ([`Repository::with_worktrees`]).
     pub async fn open(path: &Path) -> Result<Self, GitError> {
         Self::open_with(path, GitLimits::default()).await
     }
 
-    /// Opens it with other limits.
     pub async fn open_with(path: &Path, limits: GitLimits) -> Result<Self, GitError> {
         let git = Git::find(limits).await?;
         let nowhere = || GitError::NotARepository(path.display().to_string());
@@ -122,11 +118,11 @@ impl Repository {
         Ok(Self { git, common, git_dir, top, worktrees })
     }
 
-    /// Has the worktrees of runs in this folder, which is made when it is needed. It must not be in
-    /// the user's working tree.
+    /// Puts runs' worktrees into this folder, which is created when needed. It must not be in the
+    /// user's working tree.
     pub fn with_worktrees(mut self, folder: &Path) -> Result<Self, GitError> {
         let folder = std::path::absolute(folder).map_err(|error| GitError::io("cannot use that folder", error))?;
-        // As far as it exists, because a link on the way may lead into the working tree.
+        // Resolve the existing part: a link may lead into the working tree.
         let existing = folder.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
         let real = match existing {
             Some((above, real)) => real.join(folder.strip_prefix(above).unwrap_or(Path::new(""))),
@@ -146,7 +142,7 @@ impl Repository {
         Ok(self)
     }
 
-    /// The commit that a revision names: an id, a branch, a tag.
+    /// Resolves a revision (an id, a branch, a tag) to a commit.
     pub async fn resolve(&self, revision: &str) -> Result<String, GitError> {
         self.find(&self.reading(), revision).await?.ok_or_else(|| {
             GitError::Invalid(format!("{:?} names no commit here", revision.chars().take(120).collect::<String>()))
@@ -163,9 +159,9 @@ impl Repository {
         Ok((answer.code == Some(0)).then(|| answer.line()))
     }
 
-    /// For commands that read commits only. The working folder is one of git's own, because
-    /// attributes in a working tree would apply otherwise: an agent could hide a change by
-    /// declaring the file binary.
+    /// For commands that read only commits. It uses a working folder of git's own: attributes in a
+    /// working tree would apply otherwise, and an agent could hide a change by declaring a file
+    /// binary.
     fn reading(&self) -> GitLocation {
         GitLocation { git_dir: self.common.clone(), work_tree: self.common.join("objects"), no_index: true }
     }

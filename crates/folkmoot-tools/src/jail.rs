@@ -1,4 +1,4 @@
-//! The jail: a command on a set of files, with limits, and nothing else within reach.
+//! The jail: runs a command on a set of files, with limits, and with access to nothing else.
 //!
 //! ```text
 //! Job ─▶ Jail::run ─▶ `folkmoot __jail start` ─▶ uid, namespaces, mounts
@@ -6,9 +6,9 @@
 //!          └▶ Report: how it ended, which limits it reached, what it printed, what it took
 //! ```
 //!
-//! It fails closed: where the kernel cannot hold a command, nothing is executed, and the error says
-//! why. Nothing runs as root, inside or outside; nothing outlives its job; and a job leaves no
-//! process, no control group and no folder behind.
+//! It fails closed: if the kernel cannot confine a command, nothing is executed, and the error says
+//! why. Nothing runs as root, inside or outside. Nothing outlives its job: it leaves no process,
+//! control group or folder behind.
 
 mod check;
 mod inmate;
@@ -48,18 +48,18 @@ pub use inmate::Inmate;
 pub use language::{Execution, Program, ProgramLanguage, ToolChain};
 pub use probe::{Description, Feature, LanguageFound};
 
-/// The writable folder, as a job sees it. It starts there.
+/// The writable working folder inside the jail.
 pub const FOLDER: &str = "/job";
 
-/// Where a job finds programs, unless it says otherwise.
+/// The default PATH of a job.
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Whether a job can have this where it is to be: not where it has its own.
+/// Whether this path can be mounted in a job: not where the jail puts its own files.
 pub(crate) fn can_be_lent(readable: &Readable) -> bool {
     check::readable(readable).is_ok()
 }
 
-/// Runs commands that nobody trusts. Cheap to clone.
+/// Runs untrusted commands. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Jail {
     pub(crate) walls: Arc<probe::JailWalls>,
@@ -67,8 +67,8 @@ pub struct Jail {
 }
 
 impl Jail {
-    /// Tries what this machine can do: really executes a harmless command with each driver, and
-    /// takes the first that holds. Where none does, the jail refuses every job, and says why.
+    /// Tests what this machine supports: runs a harmless command with each driver, and takes the
+    /// first that works. If none does, the jail refuses every job and says why.
     pub async fn probe(helper: Helper) -> Self {
         Self {
             walls: Arc::new(probe::JailWalls::find(helper, &[Driver::Namespaces, Driver::Bubblewrap]).await),
@@ -86,57 +86,53 @@ impl Jail {
         Self { walls: Arc::new(probe::JailWalls::none(why.into())), network: false }
     }
 
-    /// Lets jobs of the profile `agent` have this machine's network, and with it all that listens
-    /// on its loopback.
+    /// Gives jobs of the profile `agent` this machine's network, including everything on its
+    /// loopback.
     #[must_use]
     pub fn allow_network(mut self) -> Self {
         self.network = true;
         self
     }
 
-    /// What holds the jobs.
     pub fn driver(&self) -> Driver {
         self.walls.driver()
     }
 
-    /// Executes a job, and tells how it ended. Dropping the future ends the job and cleans up after
-    /// it.
+    /// Runs a job and reports how it ended. Dropping the future ends the job and cleans up.
     ///
     /// # Errors
-    /// Where nothing was executed, or nobody knows how it ended. That a command failed is no error,
-    /// but its end.
+    /// If nothing was executed, or the outcome is unknown. A command that fails is not an error.
     pub async fn run(&self, job: JailJob) -> Result<JobReport, JailError> {
         check::job(&job, self.network)?;
-        // On the heap: the caller's own future would be some tens of kilobytes larger, and that of
-        // its caller, too.
+        // Boxed, because it would make the futures of all callers tens of kilobytes larger.
         Box::pin(self.walls.run(job)).await
     }
 
-    /// What a job is held with. Nothing, where every job is refused.
+    /// The features that confine a job; empty if every job is refused.
     pub fn features(&self) -> Vec<Feature> {
         probe::features(self)
     }
 
-    /// What holds here and what does not, and which languages there are, for people.
+    /// What works here and what does not, with the languages, for people.
     pub async fn describe(&self) -> Description {
         probe::describe(self).await
     }
 }
 
 folkmoot_core::vocabulary! {
-    /// What holds the jobs.
+    /// What confines the jobs.
     pub enum Driver {
-        /// Namespaces of the kernel, by ourselves.
+        /// The kernel's namespaces, used directly.
         Namespaces = "namespaces",
-        /// The same by `bwrap`, which some systems trust with more than they trust us.
+        /// `bwrap`, which some systems allow more than ordinary programs.
         Bubblewrap = "bubblewrap",
         /// Nothing: every job is refused.
         Refuse = "refuse",
     }
 }
 
-/// The program that builds a jail around itself: it must call [`inside`] before all else when it is
-/// started so.
+/// The program that builds the jail around itself. When started that way, it must call [`inside`]
+/// first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Helper {
     pub(crate) program: PathBuf,
@@ -144,19 +140,18 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// This very program, with the argument `__jail`. Also when its file has been replaced
-    /// meanwhile.
+    /// This program with the argument `__jail`, even if its file has been replaced meanwhile.
     pub fn this_program() -> Self {
         Self { program: PathBuf::from("/proc/self/exe"), arguments: vec!["__jail".to_owned()] }
     }
 
-    /// Another program, which does nothing but [`inside`].
+    /// Another program, which only calls [`inside`].
     pub fn at(program: impl AsRef<Path>) -> Self {
         let program = program.as_ref();
         Self { program: std::path::absolute(program).unwrap_or_else(|_| program.to_owned()), arguments: Vec::new() }
     }
 
-    /// `folkmoot` itself, for a program that is another.
+    /// The `folkmoot` binary, for other programs.
     pub fn folkmoot(program: impl AsRef<Path>) -> Self {
         Self { arguments: Self::this_program().arguments, ..Self::at(program) }
     }
@@ -165,37 +160,33 @@ impl Helper {
 /// A job to execute in the jail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JailJob {
-    /// What it may see and do.
     pub profile: Profile,
-    /// The program and its arguments.
     pub command: Vec<String>,
-    /// Files that are put into the writable folder first; relative paths that stay within it.
+    /// Files to put into the writable folder; relative paths inside it.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Files that are read back when it has ended by itself, where they are there and are plain
-    /// files: no link is followed. What is longer than the output may be is cut.
+    /// Files to read back if it ends by itself. Only plain files; links are not followed. Longer
+    /// ones than the output limit are cut.
     pub keep: Vec<String>,
-    /// A folder that becomes the writable one, in place of an empty one: the worktree of a project.
+    /// A folder to use as the writable one, such as the worktree of a project.
     ///
-    /// If it belongs to whom the job runs as (the caller, or, under root, whoever but root owns the
-    /// folder), it is mounted: the job writes into it directly, a `.git` in it can only be read,
-    /// and of [`JailLimits::disk_bytes`] only the size of each single file is held. If root owns
-    /// it, it is copied in, and when the job has ended by itself, the plain files and folders that
-    /// it made, changed or removed are brought back; links and what lies below `.git` are not.
+    /// If it belongs to the job's user (the caller; under root, the folder's owner unless that is
+    /// root), it is mounted: the job writes into it directly, a `.git` in it is read-only, and
+    /// [`JailLimits::disk_bytes`] limits only the size of each file. If root owns it, it is copied
+    /// in. When the job has ended by itself, the plain files and folders that it made, changed or
+    /// removed are brought back; links and what lies below `.git` are not.
     pub folder: Option<PathBuf>,
-    /// Whether the folder is only to be read: mounted so, or copied in and nothing brought back.
+    /// Whether the folder is read-only: mounted so, or copied in and not brought back.
     pub folder_is_read_only: bool,
-    /// What else it can read: tool chains outside the system's folders, caches.
+    /// Additional readable paths: tool chains outside the system's folders, caches.
     pub readable: Vec<Readable>,
-    /// What it can read on its standard input.
     pub stdin: Vec<u8>,
-    /// Its whole environment, beside a few harmless usual variables.
+    /// Its whole environment, besides a few usual variables.
     pub environment: BTreeMap<String, String>,
-    /// How much it may use.
     pub limits: JailLimits,
 }
 
 impl JailJob {
-    /// A command alone, with the limits that suit its profile.
+    /// A command with the default limits of its profile.
     pub fn new<S: Into<String>>(profile: Profile, command: impl IntoIterator<Item = S>) -> Self {
         Self {
             profile,
@@ -212,52 +203,48 @@ impl JailJob {
     }
 }
 
-/// A file or folder of this machine that a job can read, and where it finds it.
+/// A file or folder of this machine that a job can read.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Readable {
-    /// Here.
+    /// Its path on this machine.
     pub host: PathBuf,
-    /// There: an absolute path, for instance the same.
+    /// Its absolute path in the jail.
     pub inside: PathBuf,
 }
 
 folkmoot_core::vocabulary! {
-    /// What a job may see and do.
+    /// What a job may access.
     pub enum Profile {
-        /// Code that a model wrote: the system's programs and its own tool chain to read, an empty
-        /// folder to write, no network.
+        /// Code that a model wrote: can read the system's programs and its tool chain, and write to
+        /// an empty folder. No network.
         Code = "code",
-        /// A project's own commands: the project's folder to write as well, no network.
+        /// A project's own commands: can also write to the project's folder. No network.
         Project = "project",
-        /// Another agent's program: as a project, with the network. Only where somebody has asked
-        /// for it.
+        /// Another agent's program: as a project, with the network. Only if it was enabled.
         Agent = "agent",
     }
 }
 
-/// How much a job may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JailLimits {
-    /// Time on the wall.
     pub wall: Duration,
-    /// Time on the processors, of all its processes together.
+    /// CPU time of all its processes.
     pub cpu: Duration,
-    /// Memory, of all its processes together and of what they write to their folder, which lies in
-    /// memory.
+    /// Memory of all its processes, including its folder, which is in memory.
     pub memory_bytes: u64,
     /// Processes and threads at the same time.
     pub processes: u64,
-    /// All that it writes to its folder and to `/tmp`.
+    /// Everything that it writes to its folder and to `/tmp`.
     pub disk_bytes: u64,
-    /// Files open at the same time, of one process. The kernel refuses more, and nobody outside
-    /// sees that it did: it is the command's own failure.
+    /// Open files of one process. The kernel enforces it and we cannot observe it, so reaching it
+    /// looks like an ordinary failure.
     pub open_files: u64,
-    /// What is kept of each of its outputs. More ends the job.
+    /// What is kept of each output. More ends the job.
     pub output_bytes: usize,
 }
 
 impl JailLimits {
-    /// What usually suffices.
+    /// The default limits.
     pub fn of(profile: Profile) -> Self {
         const MIB: u64 = 1 << 20;
         match profile {
@@ -283,70 +270,53 @@ impl JailLimits {
     }
 }
 
-/// How a job ended, and what it used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobReport {
-    /// How it ended.
     pub end: JobEnd,
-    /// Every limit that it was seen to reach, also where it went on and succeeded.
+    /// All limits that it reached, even if it went on and succeeded.
     pub reached: BTreeSet<Limit>,
-    /// What it printed.
     pub stdout: Vec<u8>,
-    /// What it complained.
     pub stderr: Vec<u8>,
-    /// The files that were to be kept.
     pub kept: BTreeMap<String, Vec<u8>>,
-    /// Time on the wall.
     pub wall: Duration,
-    /// Time on the processors.
     pub cpu: Duration,
-    /// The most memory that it had: of all its processes where control groups count it, else of the
-    /// largest one.
+    /// The peak memory: of all processes if control groups count it, otherwise of the largest one.
     pub peak_memory_bytes: Option<u64>,
 }
 
-/// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobEnd {
-    /// By itself, with this code.
     Exited(i32),
     /// By a signal that was not ours.
     Signalled(i32),
-    /// It went beyond a limit, which ended it, or it failed after reaching one.
+    /// It exceeded a limit, or failed after reaching one.
     Limited(Limit),
 }
 
 folkmoot_core::vocabulary! {
-    /// What a job can have too much of.
     pub enum Limit {
-        /// Time on the wall.
         Wall = "wall_clock",
-        /// What it printed.
         Output = "output",
-        /// Time on the processors.
         Cpu = "cpu",
-        /// A system call that nothing in a jail has a use for.
+        /// A system call that the jail forbids.
         Syscall = "syscall",
-        /// Memory.
         Memory = "memory",
-        /// Processes and threads.
         Processes = "processes",
-        /// Bytes in its folder, or in one file. Seen where the folder is full at the end or a
-        /// signal said so.
+        /// Bytes in its folder, or in one file. Detected if the folder is full at the end, or by a
+        /// signal.
         Disk = "disk",
     }
 }
 
-/// Why a job was not executed, or nobody knows how it ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JailError {
-    /// This machine cannot hold it.
+    /// This machine cannot confine it.
     #[error("nothing is executed here, because there is no jail: {0}")]
     NoJail(String),
-    /// What it needs is not on this machine.
+    /// A required program is not installed.
     #[error("{0}")]
     Missing(String),
-    /// What was asked for makes no sense.
+    /// The job is invalid.
     #[error("{0}")]
     Invalid(String),
     /// The jail itself failed.
@@ -354,7 +324,7 @@ pub enum JailError {
     Failed(String),
 }
 
-/// What `folkmoot __jail` does. Call it before anything starts a thread.
+/// The entry point of `folkmoot __jail`. Call it before any thread is started.
 pub fn inside() -> ExitCode {
     #[cfg(target_os = "linux")]
     return inside::main();

@@ -1,8 +1,7 @@
-//! What agents may touch: the jail, git worktrees, project commands, MCP and LSP clients,
-//! retrieval.
+//! What agents can use: the jail, git worktrees, project commands, MCP and LSP clients, retrieval.
 //!
-//! The only crate that starts a process. What an agent wrote, or a project brings, runs in the
-//! [`Jail`] or not at all.
+//! The only crate that starts processes. Code of agents and projects runs in the [`Jail`] or not at
+//! all.
 
 mod beneath;
 mod child;

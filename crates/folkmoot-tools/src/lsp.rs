@@ -1,13 +1,12 @@
-//! What a language server says about a file: errors and warnings, as an editor would show them.
+//! Diagnostics of language servers: errors and warnings, as an editor shows them.
 //!
 //! ```text
 //! start, in the jail ─▶ initialize ─▶ didOpen ─▶ diagnostics, until it is quiet ─▶ shutdown
 //! ```
 //!
-//! One server for one question: it is started, asked and ended, and nothing of it stays. A server
-//! that says nothing in time is an error, never "no faults found". It can execute what a project
-//! brings (build scripts, plug-ins, the compiler that it names) and so it is in the jail: it reads
-//! the project, changes nothing of it, and has no network.
+//! One server per request: it is started, asked and ended. A server that says nothing in time is an
+//! error, never "no problems". It can execute what a project brings (build scripts, plug-ins,
+//! compilers), so it runs in the jail: it can read the project, change nothing, and use no network.
 
 mod frame;
 mod language;
@@ -30,36 +29,29 @@ pub use tool::DiagnosticsTool;
 /// Asks language servers.
 #[derive(Clone, Debug)]
 pub struct Lsp {
-    /// Where they run.
     pub place: LspPlacement,
-    /// From its start to its last word.
+    /// The time limit from its start to its last message.
     pub total: Duration,
-    /// How long a server that has said something, and is not at work, must be silent until that is
-    /// taken for all.
+    /// How long an idle server must be silent before its diagnostics count as complete.
     pub quiet: Duration,
-    /// One message.
     pub message_bytes: usize,
-    /// How many diagnostics are kept.
     pub diagnostics_max: usize,
 }
 
 /// Whether a language server runs in the jail.
 #[derive(Clone, Debug)]
 pub enum LspPlacement {
-    /// In the jail.
     Jail(Jail),
-    /// As a process of ours. Only for projects that somebody trusts as far as their own editor
-    /// does.
+    /// As an ordinary process. Only for projects that are trusted as an editor would trust them.
     OutsideTheJail,
 }
 
 impl Lsp {
-    /// Servers that run in a jail.
     pub fn new(jail: Jail) -> Self {
         Self::at(LspPlacement::Jail(jail))
     }
 
-    /// Servers that run outside of it, for somebody who trusts the project, and all that it brings.
+    /// Outside the jail, for trusted projects.
     pub fn outside_the_jail() -> Self {
         Self::at(LspPlacement::OutsideTheJail)
     }
@@ -78,15 +70,12 @@ impl Lsp {
 /// A file to diagnose, and the server to ask.
 #[derive(Clone, Debug)]
 pub struct LspRequest<'a> {
-    /// The server and its arguments.
     pub server: &'a [String],
-    /// The project's folder.
     pub root: &'a Path,
-    /// The file, within the folder; it need not exist.
+    /// The file in the folder; it need not exist.
     pub file: &'a Path,
-    /// What it is written in.
     pub language: LspLanguage,
-    /// What is in it.
+    /// Its content.
     pub text: &'a str,
 }
 
@@ -94,9 +83,9 @@ pub struct LspRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnosis {
-    /// What it found, by position.
+    /// Sorted by position.
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether that is all: it had come to rest, and nothing was cut.
+    /// Whether the server finished and nothing was cut.
     pub is_complete: bool,
 }
 
@@ -104,21 +93,18 @@ pub struct Diagnosis {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnostic {
-    /// The line, from 1.
+    /// From 1.
     pub line: u32,
-    /// The character in it, from 1.
+    /// From 1.
     pub column: u32,
-    /// How bad it is.
     pub severity: DiagnosticSeverity,
-    /// What it is, in the server's words.
     pub message: String,
-    /// Who found it: a server can ask others.
+    /// The tool that found it; a server can run others.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
 }
 
 folkmoot_core::vocabulary! {
-    /// How bad a fault is.
     pub enum DiagnosticSeverity {
         /// It is wrong.
         Error = "error",
@@ -131,52 +117,39 @@ folkmoot_core::vocabulary! {
     }
 }
 
-/// Why a server said nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LspError {
-    /// There is no jail for it to be in.
+    /// There is no jail to run it in.
     #[error(
         "no language server is started, because it can execute what a project brings and there is no jail: {0}; whoever trusts the \
          project can let it run outside"
     )]
     NoJail(String),
-    /// There is no server for that.
     #[error("{0}")]
     Missing(String),
-    /// What was asked makes no sense.
     #[error("{0}")]
     Invalid(String),
-    /// It did not say anything about the file in time.
     #[error("the language server said nothing about the file within {after:?}{}", in_the_jail(*.jailed))]
-    TimedOut {
-        /// How long it had.
-        after: Duration,
-        /// Whether it was in the jail.
-        jailed: bool,
-    },
-    /// It ended.
+    TimedOut { after: Duration, jailed: bool },
     #[error("the language server ended too early{}{}", said(.complaint), in_the_jail(*.jailed))]
     Ended {
-        /// What it said last.
+        /// Its last message.
         complaint: String,
-        /// Whether it was in the jail.
         jailed: bool,
     },
-    /// It could not be started.
     #[error("the language server could not be started: {0}")]
     Failed(String),
-    /// What it says is not the protocol.
+    /// It violated the protocol.
     #[error("the language server does not speak its protocol: {0}")]
     Malformed(String),
-    /// It says more than it may.
+    /// It sent too much.
     #[error("the language server sent too much: {0}")]
     TooLarge(String),
-    /// It answered with an error.
     #[error("the language server refused: {0}")]
     Refused(String),
 }
 
-/// That may be why: not every server can do without what is not there.
+/// Adds that the jail may be the reason: not every server works inside.
 fn in_the_jail(jailed: bool) -> &'static str {
     match jailed {
         true => {
@@ -192,11 +165,11 @@ fn said(complaint: &str) -> String {
 }
 
 impl Lsp {
-    /// The first server of a language that is installed and can be started where servers run.
-    /// Nothing is started to find out.
+    /// The first installed server of a language that can be started. Nothing is started to find
+    /// out.
     ///
     /// # Errors
-    /// If there is none, which says why.
+    /// If there is none; says why.
     pub async fn server(&self, language: LspLanguage) -> Result<Vec<String>, LspError> {
         let mut why = Vec::new();
         for command in language.installed()? {
@@ -212,7 +185,7 @@ impl Lsp {
         Err(LspError::Missing(why.join("; ")))
     }
 
-    /// What a server says about a file.
+    /// The diagnostics of a file.
     pub async fn diagnostics(&self, question: &LspRequest<'_>) -> Result<Diagnosis, LspError> {
         let root = question.root.canonicalize().map_err(|error| {
             LspError::Invalid(format!("the folder {} cannot be opened: {error}", question.root.display()))
@@ -222,8 +195,8 @@ impl Lsp {
     }
 }
 
-/// The file's full path, if it is in the folder: also one that is not there yet, but not by way of
-/// `..` or a link that leads out.
+/// The file's full path, if it is in the folder. It need not exist, but `..` and links that lead
+/// out are refused.
 fn within(root: &Path, file: &Path) -> Result<PathBuf, LspError> {
     let outside = || LspError::Invalid(format!("{} is not in the project's folder", file.display()));
     let relative = if file.is_absolute() { file.strip_prefix(root).map_err(|_| outside())? } else { file };

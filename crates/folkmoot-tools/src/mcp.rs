@@ -1,13 +1,13 @@
-//! Tools of others, by the Model Context Protocol.
+//! Tools of MCP (Model Context Protocol) servers.
 //!
 //! ```text
 //! Mcp::connect ─▶ stdio (our process) or HTTP ─▶ its tools, each `mcp/<server>/<tool>` ─▶ Toolbox
 //! a call ─▶ connected? else reconnect ─▶ same tool as offered? ─▶ call ─▶ JSON
 //! ```
 //!
-//! What a server was given to keep to itself, its key and its variables, is erased from all that it
-//! says. Nothing of that is trusted: names, descriptions and schemas are checked, cleaned and cut,
-//! results are data, and a tool that changed since it was offered is not called any more.
+//! Keys and variables that a server was given are erased from its output. Nothing it says is
+//! trusted: names, descriptions and schemas are checked, cleaned and cut; results are data; a tool
+//! that changed since it was offered is no longer called.
 
 mod bounded;
 mod connection;
@@ -41,62 +41,51 @@ use offer::McpOffer;
 /// The configuration of an MCP server.
 #[derive(Clone, Debug)]
 pub struct McpServerConfig {
-    /// What it is called here: lower-case letters, digits, `-` and `_`.
+    /// Its name here: lower-case letters, digits, `-` and `_`.
     pub name: String,
-    /// How it is reached.
     pub reach: Reach,
-    /// How much it may use of ours.
     pub limits: McpLimits,
-    /// Whether debates that an agent started may call its tools too.
+    /// Whether debates that an agent started may call its tools.
     pub for_agents: bool,
 }
 
-/// How a server is reached.
 #[derive(Clone, Debug)]
 pub enum Reach {
-    /// As a process of ours, over its standard input and output.
+    /// A child process, over its standard input and output.
     Stdio {
-        /// The program and its arguments.
         command: Vec<String>,
-        /// Its variables, beside PATH, HOME and LANG.
+        /// Variables in addition to PATH, HOME and LANG.
         environment: BTreeMap<String, String>,
-        /// Where it works.
         folder: PathBuf,
     },
     /// Over streamable HTTP.
     Http {
-        /// Where it is.
         url: String,
-        /// What it demands as a bearer token.
+        /// The bearer token.
         key: Option<KeySource>,
     },
 }
 
-/// Where a key is found. It is read when it is needed, and kept nowhere.
+/// Where a key is. It is read when needed and not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
-    /// In a variable of our environment.
     Variable(String),
-    /// In a file.
     File(PathBuf),
 }
 
-/// How much a server may use of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct McpLimits {
-    /// Until it is connected and has listed its tools.
+    /// Connecting and listing the tools.
     pub connect: Duration,
-    /// One call.
     pub call: Duration,
-    /// One message, and with it one result.
+    /// One message, and so one result.
     pub message_bytes: usize,
-    /// All that it says between two answers that we wait for.
+    /// Everything between two answers that we wait for.
     pub flood_bytes: usize,
-    /// How many tools it may offer. Those beyond are left out.
+    /// Further tools are left out.
     pub tools_max: usize,
-    /// The longest description of a tool. The rest is cut.
+    /// A longer description is cut.
     pub description_bytes: usize,
-    /// How often a minute it is connected to again.
     pub reconnects_per_minute: usize,
 }
 
@@ -114,41 +103,34 @@ impl Default for McpLimits {
     }
 }
 
-/// Why there is no server to call.
+/// Why a server cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("MCP server `{server}`: {detail}")]
 pub struct McpError {
-    /// Which server.
     pub server: String,
-    /// What sort of error.
     pub kind: McpErrorKind,
     /// What happened, and what to do.
     pub detail: String,
 }
 
 folkmoot_core::vocabulary! {
-    /// The sorts of error of a server.
     pub enum McpErrorKind {
-        /// The configuration is not right.
         Misconfigured = "misconfigured",
-        /// It cannot be started, or nobody answers there.
+        /// It cannot be started or reached.
         Unreachable = "unreachable",
-        /// It took longer than it may.
         TimedOut = "timed_out",
-        /// It ended, or closed the connection.
+        /// It ended or closed the connection.
         Ended = "ended",
-        /// What it says is not the protocol.
         Malformed = "malformed",
-        /// It says more than it may.
         TooLarge = "too_large",
-        /// It does not take the key.
+        /// It rejected the key.
         Unauthorised = "unauthorised",
-        /// It was connected to so often that it is left alone for a while.
+        /// It was reconnected too often and is not called for a while.
         Resting = "resting",
     }
 }
 
-/// A server that was reached, and its tools. The connection ends with the last of them.
+/// A connected server and its tools. The connection ends when the last of them is dropped.
 #[derive(Clone, Debug)]
 pub struct Mcp {
     client: Arc<McpClient>,
@@ -157,7 +139,6 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    /// Connects to a server and asks for its tools.
     pub async fn connect(server: McpServerConfig) -> Result<Self, McpError> {
         let fault = |detail: &str| McpError {
             server: server.name.clone(),
@@ -180,18 +161,16 @@ impl Mcp {
         Ok(Self { tools: tools.collect(), warnings, client })
     }
 
-    /// Its tools.
     pub fn tools(&self) -> &[Arc<dyn Tool>] {
         &self.tools
     }
 
-    /// What was left out or cut of what it offers, and why.
+    /// What was left out or cut of its offer, and why.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Ends the connection; a process gets a moment to end by itself. The next call of a tool would
-    /// connect again.
+    /// Ends the connection; a process gets a moment to end. The next call of a tool connects again.
     pub async fn close(&self) {
         if let Some(connection) = self.client.state.lock().await.connection.take()
             && let Some(connection) = Arc::into_inner(connection)
@@ -201,7 +180,7 @@ impl Mcp {
     }
 }
 
-/// The connection and configuration that the tools of one server share.
+/// The connection and configuration that a server's tools share.
 #[derive(Debug)]
 struct McpClient {
     server: McpServerConfig,
@@ -215,7 +194,7 @@ struct McpClientState {
 }
 
 impl McpClient {
-    /// The connection that stands, or a new one. Whoever comes meanwhile waits for the same.
+    /// The current connection, or a new one. Concurrent callers share it.
     async fn connection(&self) -> Result<Arc<McpConnection>, McpError> {
         let mut state = self.state.lock().await;
         if let Some(connection) = &state.connection
@@ -241,7 +220,6 @@ impl McpClient {
     }
 }
 
-/// A tool of a server.
 #[derive(Debug)]
 struct RemoteTool {
     client: Arc<McpClient>,
@@ -279,8 +257,8 @@ impl Tool for RemoteTool {
 }
 
 impl RemoteTool {
-    /// A server could offer something harmless and change it afterwards; what was checked,
-    /// described and perhaps approved is what is called, or nothing.
+    /// A server could offer something harmless and change it later. Only the tool that was checked,
+    /// described and perhaps approved is called.
     async fn must_be_as_offered(&self, connection: &Arc<McpConnection>) -> Result<(), ToolError> {
         let listed = match timeout(self.client.server.limits.connect, connection.relisted()).await {
             Ok(listed) => listed.map_err(|error| self.failed(connection, error))?,
@@ -358,8 +336,8 @@ fn unconnected(error: McpError) -> ToolError {
     ToolError::new(code, error.to_string())
 }
 
-/// A result as one JSON value: what is structured as it is, a text as a text, anything else as a
-/// list. Images and sounds are named and not passed on: an agent reads text.
+/// A result as one JSON value: structured content as it is, a text as a string, anything else as a
+/// list. Images and sounds are only named, because agents read text.
 fn flatten(result: CallToolResult, keys: &Keys) -> Result<Value, ToolError> {
     let mut parts: Vec<Value> = result.content.into_iter().map(|block| keys.erase_value(part(block))).collect();
     if result.is_error == Some(true) {

@@ -1,5 +1,4 @@
-//! A program of this machine as a job starts it: what it is made of lent to the job, where that is
-//! not in the system's folders.
+//! Makes a program of this machine available to a job, if it is not in the system's folders.
 //!
 //! ```text
 //! /usr/bin/x                        as it is
@@ -9,7 +8,7 @@
 //! any other binary                  that one file
 //! ```
 //!
-//! Never more: a folder is lent only where its own signs say that nothing but programs is in it.
+//! A folder is shared only if it evidently contains nothing but programs.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +23,7 @@ use crate::{
     project::tools,
 };
 
-/// Lends a program to a job. Gives what to execute there in its place.
+/// Makes a program readable for a job, and returns the path to execute.
 pub(crate) async fn lend(jail: &Jail, program: &str, job: &mut JailJob) -> Result<Vec<String>, JailError> {
     let found = child::find(program, &BTreeMap::new()).and_then(|path| std::path::absolute(path).ok());
     let found = found.ok_or_else(|| JailError::Missing(format!("`{program}` is not installed, or not on PATH")))?;
@@ -72,7 +71,7 @@ pub(crate) async fn lend(jail: &Jail, program: &str, job: &mut JailJob) -> Resul
     }
 }
 
-/// Where a program is looked for first.
+/// Puts a program's folder first in `PATH`.
 pub(crate) fn put_first(job: &mut JailJob, program: &str) {
     if let Some(folder) = Path::new(program).parent().and_then(Path::to_str).filter(|folder| !folder.is_empty()) {
         let rest = job.environment.get("PATH").map_or(crate::jail::PATH, String::as_str);
@@ -92,7 +91,7 @@ async fn of_rustup(jail: &Jail, name: &str, job: &mut JailJob) -> Result<Vec<Str
     }
 }
 
-/// What a file is, by its first bytes.
+/// The type of a file, by its first bytes.
 enum FileSort {
     Binary,
     Script(Interpreter),
@@ -112,8 +111,8 @@ impl FileSort {
         let line = String::from_utf8_lossy(line.split(|byte| *byte == b'\n').next().unwrap_or_default()).into_owned();
         let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
         let named = words.find(|word| *word != "env" && !word.starts_with('-')).unwrap_or("sh");
-        // Installers write a shell script that starts Python where the path of that is too long for
-        // a first line.
+        // Installers write a shell script that starts Python if its path is too long for a first
+        // line.
         let interpreter = match named {
             named if named.starts_with("python") => Interpreter::Python,
             "sh" if String::from_utf8_lossy(&first).contains("\n'''exec'") => Interpreter::Python,
@@ -124,8 +123,7 @@ impl FileSort {
     }
 }
 
-/// The environment whose programs are in this folder: a virtual one, or a whole Python that is
-/// really there.
+/// The Python environment of this folder: a virtual one, or a complete installation.
 fn python_prefix(folder: &Path) -> Option<PathBuf> {
     let prefix = folder.parent()?;
     let python = fs::canonicalize(folder.join("python3")).ok()?;
@@ -133,15 +131,15 @@ fn python_prefix(folder: &Path) -> Option<PathBuf> {
     (prefix.join("pyvenv.cfg").is_file() || is_its_own).then(|| prefix.to_owned())
 }
 
-/// Lends an environment of Python, and what it was made of. Gives where a file of it is then.
+/// Makes a Python environment and its base readable. Returns the path of a file in it.
 fn lend_python(job: &mut JailJob, prefix: &Path, place: &Path, file: &Path) -> Result<PathBuf, JailError> {
-    // Only for a Python of its own: an environment finds its library by its configuration.
+    // Only for a complete Python: an environment finds its library by its configuration.
     job.environment.remove("PYTHONHOME");
     let python = fs::canonicalize(prefix.join("bin/python3"))
         .map_err(|error| JailError::Missing(format!("{} has no Python: {error}", prefix.display())))?;
     let base = python.parent().and_then(Path::parent).unwrap_or(prefix);
     if !is_system(&python) && base != prefix {
-        // Where it is, because the environment has its path written down.
+        // At its own path, because the environment refers to it.
         put(job, base, base, &python)?;
     }
     let same = Readable { host: prefix.to_owned(), inside: prefix.to_owned() };
@@ -149,7 +147,7 @@ fn lend_python(job: &mut JailJob, prefix: &Path, place: &Path, file: &Path) -> R
     put(job, prefix, inside, file)
 }
 
-/// Makes a folder or file readable, and gives where a file in it is then.
+/// Makes a folder or file readable, and returns the path of a file in it.
 fn put(job: &mut JailJob, host: &Path, inside: &Path, file: &Path) -> Result<PathBuf, JailError> {
     let readable = Readable { host: host.to_owned(), inside: inside.to_owned() };
     if !can_be_lent(&readable) {

@@ -1,4 +1,4 @@
-//! A project's own commands: which there are, and what comes of them in the jail.
+//! A project's own commands: detects them and runs them in the jail.
 //!
 //! ```text
 //! detect(folder) ─▶ Project: commands for build, test, lint, …
@@ -6,9 +6,9 @@
 //! check(jail, folder, project, purpose) ─▶ Check
 //! ```
 //!
-//! Detection reads files and executes nothing, not even `make -n`. A file that cannot be understood
-//! is a problem that is reported, and never one that stops detection. Where a project has no
-//! command for a purpose, that purpose has not passed.
+//! Detection reads files and executes nothing, not even `make -n`. A file that cannot be parsed is
+//! reported and does not stop detection. If a project has no command for a purpose, that purpose
+//! has not passed.
 
 mod cargo;
 mod go;
@@ -26,11 +26,10 @@ pub use run::{CommandResult, ProjectCheck, check, run};
 
 use crate::beneath::{DirEntry, DirEntryKind, Folder};
 
-/// The longest file that is looked into.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 folkmoot_core::vocabulary! {
-    /// What a project is built with.
+    /// The build tool of a project.
     pub enum ProjectKind {
         /// Rust, by Cargo.
         Cargo = "cargo",
@@ -46,41 +45,30 @@ folkmoot_core::vocabulary! {
 }
 
 folkmoot_core::vocabulary! {
-    /// What a command is for.
     pub enum Purpose {
-        /// Builds it.
         Build = "build",
-        /// Runs its tests.
         Test = "test",
-        /// Looks for bad habits.
         Lint = "lint",
-        /// Checks types.
         Typecheck = "typecheck",
-        /// Checks, without changing anything, that the code is formatted.
+        /// Checks the formatting without changing anything.
         Format = "format",
-        /// Measures.
         Bench = "bench",
-        /// Looks for known weaknesses.
+        /// Looks for known vulnerabilities.
         Security = "security",
     }
 }
 
 folkmoot_core::vocabulary! {
-    /// When a debate has the project's commands run.
+    /// When a debate runs the project's commands.
     pub enum Hook {
-        /// After proposals.
         PostProposal = "post_proposal",
-        /// After optimization.
         PostOptimization = "post_optimization",
-        /// After the adversarial phase.
         PostAdversarial = "post_adversarial",
-        /// After convergence.
         PostConvergence = "post_convergence",
     }
 }
 
 impl Hook {
-    /// What is checked then.
     pub fn purposes(self) -> &'static [Purpose] {
         match self {
             Self::PostProposal => &[Purpose::Lint],
@@ -93,48 +81,42 @@ impl Hook {
     }
 }
 
-/// What was found in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
-    /// What it is built with, and in which folders; `""` is the top.
+    /// The build tools, each with its folder; `""` is the top.
     pub kinds: Vec<(ProjectKind, String)>,
-    /// Its commands, in a fixed order.
+    /// In a fixed order.
     pub commands: Vec<ProjectCommand>,
-    /// Files that could not be understood.
     pub problems: Vec<ProjectProblem>,
 }
 
 /// A command of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectCommand {
-    /// What it is for.
     pub purpose: Purpose,
-    /// What it belongs to.
     pub kind: ProjectKind,
-    /// The folder to start it in, from the top; `""` is the top.
+    /// The folder to run it in; `""` is the top.
     pub folder: String,
-    /// The program and its arguments.
     pub argv: Vec<String>,
-    /// Programs that must be there.
+    /// Programs that it needs.
     pub needs: Vec<String>,
-    /// Variables that keep it away from the network.
+    /// Variables that keep it off the network.
     pub environment: BTreeMap<String, String>,
-    /// What says that there is such a command.
+    /// What indicates this command.
     pub because: String,
-    /// It passes only when it prints nothing: programs that list what is wrong and still end well.
+    /// It passes only without output: some programs list problems and still exit with 0.
     pub must_be_silent: bool,
 }
 
 /// A file of a project that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectProblem {
-    /// The path from the top.
     pub file: String,
     pub what: String,
 }
 
 impl Project {
-    /// The commands for a purpose. Make's only where nothing else has one, because a Makefile
+    /// The commands for a purpose. Make's are used only if there is no other, because a Makefile
     /// usually calls the others.
     pub fn commands(&self, purpose: Purpose) -> Vec<&ProjectCommand> {
         let all: Vec<&ProjectCommand> = self.commands.iter().filter(|command| command.purpose == purpose).collect();
@@ -143,16 +125,15 @@ impl Project {
         if direct.is_empty() { all } else { direct }
     }
 
-    /// Whether there is nothing that can be run.
     pub fn is_empty(&self) -> bool {
         self.commands.is_empty()
     }
 }
 
-/// Looks at the top of a folder, and at the folders directly below for what the top does not have.
+/// Examines a folder, and its direct subfolders for what the top lacks.
 ///
 /// # Errors
-/// Only where the folder itself cannot be read.
+/// If the folder cannot be read.
 pub fn detect(folder: &Path) -> io::Result<Project> {
     let beneath = Folder::open(folder)?;
     let mut project = Project::default();
@@ -214,7 +195,7 @@ impl ScannedFolder<'_> {
         self.entries.iter().any(|entry| entry.path == path && entry.kind == DirEntryKind::Folder)
     }
 
-    /// The names of files directly in a folder below.
+    /// The names of files in a subfolder.
     fn files_in(&self, name: &str) -> Vec<String> {
         let entries = self.beneath.list(&self.path(name)).unwrap_or_default().into_iter();
         let files = entries.filter(|entry| matches!(entry.kind, DirEntryKind::File { .. }));
@@ -226,7 +207,7 @@ impl ScannedFolder<'_> {
         files.filter_map(|entry| Some(entry.path.rsplit('/').next()?.to_owned())).collect()
     }
 
-    /// The text of a file; what cannot be read as text is a problem.
+    /// The text of a file. Unreadable text is reported as a problem.
     fn text(&mut self, name: &str) -> Option<String> {
         let path = self.path(name);
         match self.beneath.read(&path, FILE_BYTES_MAX + 1) {

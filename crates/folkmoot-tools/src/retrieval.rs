@@ -1,9 +1,9 @@
-//! Full text search over a folder, for agents that look for something in a project.
+//! Full-text search over a folder, for agents.
 //!
-//! Text files are cut into pieces of some lines and put into SQLite's FTS5. What is found goes to
-//! models and so to their providers: files that hold secrets are never read, links are never
-//! followed, and all that was left out is listed with its reason, because "nothing found" must not
-//! mean "not looked at".
+//! Text files are split into pieces of some lines and indexed with SQLite's FTS5. Results go to
+//! models and so to their providers. Therefore files with secrets are never read and links never
+//! followed. Everything left out is listed with its reason, because "nothing found" must not mean
+//! "not searched".
 
 mod secret;
 
@@ -16,16 +16,12 @@ pub use secret::is_secret;
 
 use crate::beneath::{DirEntryKind, Folder};
 
-/// How much is indexed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetrievalLimits {
-    /// The longest file.
     pub file_bytes: u64,
-    /// All files together.
     pub total_bytes: u64,
-    /// How many files.
     pub files: usize,
-    /// How deep folders are in one another.
+    /// The maximum nesting of folders.
     pub depth: usize,
 }
 
@@ -35,16 +31,15 @@ impl Default for RetrievalLimits {
     }
 }
 
-/// Lines of one piece. A function fits, and several pieces fit into a prompt.
+/// Lines per piece: a function fits, and several pieces fit into a prompt.
 const LINES: u32 = 30;
-/// A piece ends earlier where its lines are long.
+/// A piece with long lines ends earlier.
 const PIECE_BYTES: usize = 8 << 10;
-/// Words of a query that count.
+/// Words of a query that are used.
 const TERMS_MAX: usize = 32;
-/// Most hits at once.
 const HITS_MAX: usize = 200;
 
-/// Folders with what was made or fetched, and not written.
+/// Folders with generated or downloaded files.
 const GENERATED: &[&str] = &[
     ".git",
     ".hg",
@@ -66,27 +61,22 @@ const GENERATED: &[&str] = &[
     ".cache",
 ];
 
-/// An index that can be searched. Its methods block: call them where that is allowed.
+/// A searchable index. Its methods block.
 #[derive(Debug)]
 pub struct Index {
     database: Connection,
 }
 
-/// What became of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexReport {
-    /// How many files can be searched.
     pub files: usize,
-    /// How many of them had not changed since the last time.
+    /// How many files had not changed since the last time.
     pub unchanged: usize,
-    /// What cannot, and why.
     pub skipped: Vec<SkippedFile>,
 }
 
-/// Something that cannot be searched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedFile {
-    /// The path from the folder.
     pub path: String,
     pub reason: SkipReason,
 }
@@ -94,68 +84,55 @@ pub struct SkippedFile {
 folkmoot_core::vocabulary! {
     /// Why a file is not indexed.
     pub enum SkipReason {
-        /// It is, or may hold, a secret.
+        /// It is, or may contain, a secret.
         Secret = "secret",
-        /// It is no text.
         Binary = "binary",
-        /// It is longer than a file may be.
         TooLarge = "too_large",
-        /// It would be more than all files together may be.
+        /// It would exceed the total limit.
         TooMuch = "too_much",
-        /// A folder with what was made or fetched.
+        /// A folder with generated or downloaded files.
         Generated = "generated",
-        /// A link; what it leads to may be anywhere.
+        /// A link, which may lead anywhere.
         Link = "link",
         /// A pipe, socket or device.
         Special = "special",
-        /// The system does not let us, or its name is no text.
+        /// No permission, or its name is not text.
         Unreadable = "unreadable",
     }
 }
 
-/// A piece of a file that matches.
+/// A matching piece of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
-    /// The path from the folder.
     pub path: String,
-    /// Its first and last line, from 1.
+    /// The first and last line, from 1.
     pub lines: (u32, u32),
-    /// The lines.
     pub text: String,
-    /// How well it matches; more is better.
+    /// Higher is better.
     pub score: f64,
 }
 
-/// Why an index gave nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum RetrievalError {
-    /// The folder cannot be read.
     #[error("cannot read {folder}: {source}")]
-    Folder {
-        folder: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The index cannot be read or written.
+    Folder { folder: String, source: std::io::Error },
     #[error("the index failed, remove its file and build it again: {0}")]
     Index(#[from] rusqlite::Error),
 }
 
 impl Index {
-    /// An index in memory.
     pub fn in_memory() -> Result<Self, RetrievalError> {
         Self::on(Connection::open_in_memory()?)
     }
 
-    /// An index in a file, which the next [`Index::update`] only has to bring up to date. It has
-    /// the text of the project in it.
+    /// An index in a file, which [`Index::update`] brings up to date. It contains the text of the
+    /// project.
     pub fn in_file(path: &Path) -> Result<Self, RetrievalError> {
         Self::on(Connection::open(path)?)
     }
 
     fn on(database: Connection) -> Result<Self, RetrievalError> {
-        // `_` belongs to words as a rule, but who looks for `worktree` wants `worktree_add` as
-        // well.
+        // `_` separates words here, so that `worktree` finds `worktree_add`.
         database.execute_batch(
             "CREATE TABLE IF NOT EXISTS file (path TEXT PRIMARY KEY, stamp TEXT NOT NULL) STRICT, WITHOUT ROWID;
              CREATE VIRTUAL TABLE IF NOT EXISTS piece USING fts5(
@@ -164,8 +141,8 @@ impl Index {
         Ok(Self { database })
     }
 
-    /// Takes in a folder: what is new or has another size or time is read, and what is gone is
-    /// removed. All of it or, when it fails, nothing.
+    /// Indexes a folder: reads new files and those with another size or time, and removes missing
+    /// ones. On failure nothing changes.
     pub fn update(&mut self, folder: &Path, limits: &RetrievalLimits) -> Result<IndexReport, RetrievalError> {
         let failed = |source| RetrievalError::Folder { folder: folder.display().to_string(), source };
         let beneath = Folder::open(folder).map_err(failed)?;
@@ -216,12 +193,12 @@ impl Index {
         Ok(indexed)
     }
 
-    /// The pieces with most of the words of `query`, or words that begin so, the best first.
-    /// Nothing in a query is an operator.
+    /// The pieces with the most words of `query`, or words that begin so, the best first. A query
+    /// has no operators.
     pub fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, RetrievalError> {
         let Some(expression) = expression(query) else { return Ok(Vec::new()) };
-        // A path that has the word is worth more than a line that has it. The rest of the order is
-        // only for there to be one.
+        // A match in the path counts more than one in a line. The other columns only make the order
+        // stable.
         let mut statement = self.database.prepare(
             "SELECT path, first, last, text, bm25(piece, 1.0, 4.0) FROM piece WHERE piece MATCH ?1
              ORDER BY bm25(piece, 1.0, 4.0), path, first LIMIT ?2",
@@ -235,7 +212,6 @@ impl Index {
     }
 }
 
-/// A file that may be indexed.
 struct IndexCandidate {
     path: String,
     /// Changes when the file does.
@@ -303,7 +279,7 @@ fn read(beneath: &Folder, path: &str, limits: &RetrievalLimits) -> Result<String
     if secret::holds_a_key(&text) { Err(SkipReason::Secret) } else { Ok(text) }
 }
 
-/// Pieces of a text, with their first and last line.
+/// Splits a text into pieces with their first and last lines.
 fn pieces(text: &str) -> Vec<(u32, u32, &str)> {
     let mut pieces = Vec::new();
     let (mut begin, mut end, mut first, mut number) = (0, 0, 1, 0_u32);
@@ -322,11 +298,10 @@ fn pieces(text: &str) -> Vec<(u32, u32, &str)> {
     pieces
 }
 
-/// The query as FTS5 reads it: each word in quotes, and any of them.
+/// The query in FTS5 syntax: any of the quoted words.
 fn expression(query: &str) -> Option<String> {
     let mut terms: Vec<String> = Vec::new();
-    // What FTS5 takes for the inside of a word is at least letters and digits; the rest only
-    // separates.
+    // FTS5's words contain at least letters and digits; everything else separates.
     for word in query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         let term = format!("\"{}\"*", word.chars().take(64).collect::<String>());
         if terms.len() < TERMS_MAX && !terms.contains(&term) {

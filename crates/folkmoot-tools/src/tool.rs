@@ -1,12 +1,12 @@
-//! Tools: what an agent can call inside a turn. Each call is recorded, with its arguments and its
+//! Tools that an agent can call during a turn. Each call is recorded with its arguments and its
 //! result.
 //!
 //! ```text
 //! Toolbox::call ─▶ known? ─▶ arguments fit the schema? ─▶ Tool::call ─▶ result fits? ─▶ ToolCall
 //! ```
 //!
-//! Whatever goes wrong on the way is the [`ToolError`] of that call, a panic of the tool too.
-//! Dropping the future ends the call.
+//! Every failure, including a panic of the tool, is the [`ToolError`] of that call. Dropping the
+//! future cancels the call.
 
 mod execute;
 mod format;
@@ -35,7 +35,7 @@ use serde_json::{Value, json};
 pub use self::{
     execute::ExecuteTool,
     format::FormatTool,
-    git::{GitTool, View},
+    git::{CommitRange, GitTool},
     kind::{serving, serving_all},
     project_command::ProjectCommandTool,
     run_tests::RunTestsTool,
@@ -44,63 +44,53 @@ pub use self::{
 };
 use crate::{foreign, jail::JailError};
 
-/// Something that an agent can call.
 pub trait Tool: Debug + Send + Sync {
-    /// What it is called: letters, digits, `_`, `-`, `.` and `/`.
+    /// Letters, digits, `_`, `-`, `.` and `/`.
     fn name(&self) -> &str;
 
-    /// What it does, as a model is told.
+    /// For the model.
     fn description(&self) -> &str;
 
     /// JSON Schema of its arguments.
     fn arguments(&self) -> Value;
 
-    /// Whether it may change something outside of the jail and of the run's own folders: then a
-    /// person is asked before each call.
+    /// Whether it may change something outside the jail and the run's own folders. A person is then
+    /// asked before each call.
     fn has_effects(&self) -> bool {
         false
     }
 
-    /// Does it. What goes wrong is told to the agent, and is no answer.
+    /// Errors are reported to the agent and are not an answer.
     fn call(&self, arguments: Value) -> BoxFuture<'_, Result<Value, ToolError>>;
 }
 
-/// Why a tool gave nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{detail}")]
 #[serde(deny_unknown_fields)]
 pub struct ToolError {
-    /// What sort of error.
     pub code: ToolErrorCode,
     /// What happened, and what to do.
     pub detail: String,
 }
 
 folkmoot_core::vocabulary! {
-    /// The sorts of error of a tool.
     pub enum ToolErrorCode {
-        /// The agent has no tool of that name.
         UnknownTool = "unknown_tool",
-        /// The arguments do not fit the tool's schema, or ask for what cannot be.
+        /// The arguments do not fit the schema, or ask for something impossible.
         InvalidArguments = "invalid_arguments",
-        /// What the tool needs is not there: a program, a server, a file.
+        /// The tool needs something that is missing: a program, a server, a file.
         Missing = "missing",
-        /// It took longer than it may.
         TimedOut = "timed_out",
-        /// The result is longer than it may be.
         TooLarge = "too_large",
-        /// It went wrong.
         Failed = "failed",
     }
 }
 
 impl ToolError {
-    /// An error with its code.
     pub fn new(code: ToolErrorCode, detail: impl Into<String>) -> Self {
         Self { code, detail: detail.into() }
     }
 
-    /// It went wrong.
     pub fn failed(detail: impl Into<String>) -> Self {
         Self::new(ToolErrorCode::Failed, detail)
     }
@@ -117,13 +107,13 @@ impl From<JailError> for ToolError {
     }
 }
 
-/// Arguments as a tool reads them. They fit its schema already, which can say less than a type.
+/// Parses arguments. They already fit the schema, which can be less strict than a type.
 pub(crate) fn parsed<T: serde::de::DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
     serde_json::from_value(arguments)
         .map_err(|error| ToolError::new(ToolErrorCode::InvalidArguments, error.to_string()))
 }
 
-/// An object without the fields that say nothing: a model need not read them.
+/// Removes null fields, which a model need not read.
 fn without_nulls(mut value: Value) -> Value {
     if let Some(fields) = value.as_object_mut() {
         fields.retain(|_, value| !value.is_null());
@@ -131,17 +121,13 @@ fn without_nulls(mut value: Value) -> Value {
     value
 }
 
-/// One call, as it is recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolCall {
-    /// Which tool.
     pub tool: String,
-    /// With what, as it came.
+    /// As the model sent them.
     pub arguments: Value,
-    /// What came of it.
     pub result: Result<Value, ToolError>,
-    /// How long it took.
     pub elapsed_ms: u64,
 }
 
@@ -150,27 +136,25 @@ pub struct ToolCall {
 #[serde(deny_unknown_fields)]
 pub struct ToolOffer {
     pub name: String,
-    /// What it does.
     pub description: String,
     /// JSON Schema of its arguments.
     pub arguments: Value,
-    /// Whether it may change something outside: a person is asked before each call, and the call is
-    /// made once.
+    /// Whether it may change something outside. A person is then asked before each call, and the
+    /// call is made once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub effects: bool,
 }
 
-/// The tools that an agent has, and the limits that hold for every call.
+/// An agent's tools, and the limits of each call.
 #[derive(Clone, Debug)]
 pub struct Toolbox {
     tools: BTreeMap<String, ToolEntry>,
-    /// How long one call may take.
     pub timeout: Duration,
-    /// The longest result, as JSON. A longer text is cut, and says so; anything else is refused.
+    /// The longest result, as JSON. A longer text is cut and marked; anything else is refused.
     pub result_bytes: usize,
 }
 
-/// A tool with the schema that it had when it was added. Later changes of it have no effect.
+/// A tool with its schema at the time it was added. Later changes have no effect.
 #[derive(Clone, Debug)]
 struct ToolEntry {
     tool: Arc<dyn Tool>,
@@ -179,28 +163,19 @@ struct ToolEntry {
     fits: Arc<schema::CompiledSchema>,
 }
 
-/// Why a tool cannot be in a toolbox.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddError {
-    /// Its name is taken.
     #[error("there is a tool `{0}` already; each needs a name of its own")]
     Duplicate(String),
-    /// Its name is no name.
     #[error("`{0}` cannot be the name of a tool: 1 to {NAME_BYTES_MAX} letters, digits, `_`, `-`, `.` and `/`")]
     Name(String),
-    /// Nothing can be checked against its schema.
+    /// Its schema cannot be compiled.
     #[error("the schema of the arguments of `{tool}` cannot be used: {why}")]
-    Schema {
-        /// Which tool.
-        tool: String,
-        /// What is wrong with its schema.
-        why: String,
-    },
+    Schema { tool: String, why: String },
 }
 
 /// The longest name of a tool.
 pub const NAME_BYTES_MAX: usize = 128;
-/// The longest explanation of what went wrong.
 const DETAIL_BYTES_MAX: usize = 4096;
 
 impl Default for Toolbox {
@@ -210,7 +185,6 @@ impl Default for Toolbox {
 }
 
 impl Toolbox {
-    /// Puts a tool into it.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), AddError> {
         let name = tool.name().to_owned();
         if !is_name(&name) {
@@ -226,8 +200,8 @@ impl Toolbox {
         Ok(())
     }
 
-    /// A toolbox with only those of its tools that are named, for a role. A name that it does not
-    /// have is an error: a role that silently lost a tool would be hard to notice.
+    /// A toolbox with only the named tools, for a role. An unknown name is an error, because a
+    /// silently missing tool would be hard to notice.
     pub fn only<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<Self, ToolError> {
         let mut tools = BTreeMap::new();
         for name in names {
@@ -237,22 +211,20 @@ impl Toolbox {
         Ok(Self { tools, ..*self })
     }
 
-    /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// Whether it has this tool, and that may change something outside.
+    /// Whether it has this tool and the tool has effects.
     pub fn has_effects(&self, name: &str) -> bool {
         self.tools.get(name).is_some_and(|entry| entry.tool.has_effects())
     }
 
-    /// The names of its tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(String::as_str)
     }
 
-    /// Its tools as a model is told of them, in the order of their names.
+    /// The tools as described to a model, sorted by name.
     pub fn offers(&self) -> Vec<ToolOffer> {
         let offer = |(name, entry): (&String, &ToolEntry)| ToolOffer {
             name: name.clone(),
@@ -263,12 +235,12 @@ impl Toolbox {
         self.tools.iter().map(offer).collect()
     }
 
-    /// The same in words.
+    /// The same as text.
     pub fn describe(&self) -> String {
         describe(&self.offers())
     }
 
-    /// Calls a tool. What comes of it, good or bad, is in the record.
+    /// Calls a tool. The record contains the result or the error.
     pub async fn call(&self, name: &str, arguments: Value) -> ToolCall {
         let begun = Instant::now();
         let result = self
@@ -285,15 +257,14 @@ impl Toolbox {
             ToolError::new(ToolErrorCode::InvalidArguments, format!("the arguments do not fit `{name}`: {why}"))
         })?;
         let arguments = arguments.clone();
-        // The call begins inside, so that a tool which panics before its first await is caught as
-        // well.
+        // Called inside, so that a panic before the first await is caught too.
         let call = AssertUnwindSafe(async move { entry.tool.call(arguments).await }).catch_unwind();
         let result = tokio::time::timeout(self.timeout, call).await;
         let value = result.map_err(|_| self.late(name))?.map_err(|panic| panicked(name, &*panic))??;
         self.fit(name, value)
     }
 
-    /// A long text is cut: its beginning is worth something. Half of any other JSON is not.
+    /// Cuts a long text, because its beginning is useful. Half of other JSON is not.
     fn fit(&self, name: &str, value: Value) -> Result<Value, ToolError> {
         let bytes = schema::json_bytes(&value);
         if bytes <= self.result_bytes {
@@ -324,8 +295,8 @@ impl Toolbox {
     }
 }
 
-/// One line of JSON for each. As JSON, because a description can come from a server that nobody
-/// trusts, and cannot begin a line of its own this way.
+/// One line of JSON per tool. JSON, because a description can come from an untrusted server and
+/// must not begin a line of its own.
 fn describe(offers: &[ToolOffer]) -> String {
     let line = |ToolOffer { name, description, arguments, .. }: &ToolOffer| {
         json!({ "name": name, "description": description, "arguments": arguments }).to_string() + "\n"

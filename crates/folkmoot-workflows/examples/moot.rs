@@ -11,11 +11,12 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use folkmoot_core::{Agent, Domain, Name, Principal, Role, Team, debate::TurnPart};
+use folkmoot_core::{Name, Principal, Role};
+use folkmoot_debate::{Agent, Domain, Team, TurnPart};
 use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, JournalQuery, Workflows};
 use folkmoot_llm::{
     Cue, Message, Model, ModelRequest, PromptContext, Prompts, Replay, Schema, Speaker,
-    budget::{Budget, Purse},
+    budget::{Budget, SharedBudget},
     price::Price,
     record::CallOutcome,
     structured::SchemaValidator,
@@ -60,7 +61,7 @@ impl Moot {
 
     async fn hold(self, ctx: Ctx, topic: String) -> Result<Verdict, Failure> {
         let team = Team::build(self.agents, Domain::guess(&topic).domain, &[])?;
-        let spending = RunBudget::new(Purse::new(self.budget), OnExceeded::Ask);
+        let spending = RunBudget::new(SharedBudget::new(self.budget), OnExceeded::Ask);
         let proposals = ctx.join("proposal", team.agents().to_vec(), |ctx, agent| {
             let request = self.request(&agent, TurnPart::Proposal, &topic, &[], Value::Null);
             let (spending, moot) = (spending.clone(), self.clone());

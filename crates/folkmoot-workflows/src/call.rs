@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -14,7 +14,7 @@ use folkmoot_core::{Digest, Name, gate::Risk};
 use folkmoot_engine::{Ctx, Failure, GateSpec, Hindrance};
 use folkmoot_llm::{
     FailureKind, Model, ModelAnswer, ModelCallRecord, ModelRequest, Prompts,
-    budget::{Budget, BudgetedModel, Purse, Spent, dollars},
+    budget::{Budget, BudgetedModel, SharedBudget, Spent, dollars},
     continued,
     price::Price,
     record::CallOutcome,
@@ -23,6 +23,7 @@ use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 /// The longest answer. It is in the recording of its own call and, where it cannot be read, in that
@@ -45,7 +46,7 @@ const EXCEEDED_MAX: u32 = 1_000;
 /// What one run may spend on models, and what happens when that is not enough.
 #[derive(Clone, Debug)]
 pub struct RunBudget {
-    purse: Arc<Purse>,
+    shared_budget: Arc<SharedBudget>,
     on_exceeded: OnExceeded,
     outage_wait_max: Duration,
     /// The gates about the budget, by how often it had been given. Whoever finds it spent waits for
@@ -94,16 +95,16 @@ enum RecordedCall {
 #[derive(Debug, Serialize, Deserialize)]
 struct BudgetExceeded {
     /// How often the budget had been given. A replay must come to the gate that was waited for,
-    /// whatever its purse holds by then.
+    /// whatever its budget allows by then.
     times: u64,
     detail: String,
 }
 
 impl RunBudget {
-    /// From a purse that is full: what a run has spent before a restart is taken from its journal
-    /// as it is replayed.
-    pub fn new(purse: Arc<Purse>, on_exceeded: OnExceeded) -> Self {
-        Self { purse, on_exceeded, outage_wait_max: OUTAGE_WAIT_MAX, gates: Arc::default() }
+    /// From a budget of which nothing is spent: what a run has spent before a restart is taken from
+    /// its journal as it is replayed.
+    pub fn new(shared_budget: Arc<SharedBudget>, on_exceeded: OnExceeded) -> Self {
+        Self { shared_budget, on_exceeded, outage_wait_max: OUTAGE_WAIT_MAX, gates: Arc::default() }
     }
 
     /// How long a provider is waited for that is away.
@@ -114,7 +115,7 @@ impl RunBudget {
 
     /// What was spent until now.
     pub fn spent(&self) -> Spent {
-        self.purse.spent()
+        self.shared_budget.spent()
     }
 
     /// Asks a model, and records the call. Where its provider is away, limits us or wants to be
@@ -205,16 +206,17 @@ impl RunBudget {
     ) -> Result<RecordedCall, Failure> {
         let asked = Arc::new(AtomicBool::new(false));
         let work = {
-            let (model, purse, price) = (Arc::clone(&call.model), Arc::clone(&self.purse), call.price);
+            let (model, shared_budget, price) = (Arc::clone(&call.model), Arc::clone(&self.shared_budget), call.price);
             let (asked, request, wait_max) = (Arc::clone(&asked), request.clone(), self.outage_wait_max);
             move || {
                 asked.store(true, Ordering::Relaxed);
-                let budgeted = BudgetedModel { model: Arc::clone(&model), purse: Arc::clone(&purse), price };
+                let budgeted =
+                    BudgetedModel { model: Arc::clone(&model), shared_budget: Arc::clone(&shared_budget), price };
                 let request = request.clone();
                 async move {
                     // Before it is tried: if it is given once more meanwhile, the gate for that is
                     // known to be decided.
-                    let times = budgeted.purse.times();
+                    let times = budgeted.shared_budget.times();
                     let answer = budgeted.ask(&request, &mut ()).await;
                     let answer = answer.and_then(|answer| not_too_long(answer, budgeted.price));
                     Ok(match &answer {
@@ -247,9 +249,8 @@ impl RunBudget {
         if let RecordedCall::Asked(recording) = &told
             && !asked.load(Ordering::Relaxed)
         {
-            // It was asked in another life of this run, and the purse of this life does not know of
-            // it.
-            self.purse.spend(spent(recording, call.price));
+            // The call was made before a restart, so the budget of this process has not counted it.
+            self.shared_budget.spend(spent(recording, call.price));
         }
         Ok(told)
     }
@@ -263,7 +264,7 @@ impl RunBudget {
     }
 
     fn gate(&self, ctx: &Ctx, times: u64) -> BudgetDecision {
-        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gates = self.gates.lock();
         gates.entry(times).or_insert_with(|| self.ask(ctx, times)).clone()
     }
 
@@ -271,9 +272,9 @@ impl RunBudget {
     /// gives it once more. What it says is the same whoever of them comes first, as that may be
     /// another one in each life.
     fn ask(&self, ctx: &Ctx, times: u64) -> BudgetDecision {
-        let (ctx, purse) = (ctx.clone(), Arc::clone(&self.purse));
+        let (ctx, shared_budget) = (ctx.clone(), Arc::clone(&self.shared_budget));
         let asking = async move {
-            let Budget { tokens, usd_micros } = purse.budget();
+            let Budget { tokens, usd_micros } = shared_budget.budget();
             let limits = [tokens.map(|tokens| format!("{tokens} tokens")), usd_micros.map(dollars)];
             let budget = limits.into_iter().flatten().collect::<Vec<_>>().join(" and ");
             let again = if times == 1 { String::new() } else { format!(", which it was given {times} times") };
@@ -284,7 +285,7 @@ impl RunBudget {
             let gate = GateSpec::new(summary).title("The budget is spent").risk(Risk::High);
             let approved = ctx.gate_of_run(format!("~budget/{times}"), gate).await?.may_proceed();
             if approved {
-                purse.refill();
+                shared_budget.refill();
             }
             Ok(approved)
         };

@@ -2,22 +2,24 @@
 //! votes; people are asked wherever the configuration says.
 //!
 //! ```text
-//! DebateConfig ─▶ Room (voices, tools: never changes) + State (answers, tests: made in every pass)
+//! DebateConfig ─▶ DebateContext (voices, tools: never changes)
+//!   + DebateState (answers, tests: made again in every pass)
 //!   ─▶ for each round, for each phase: phases/… ─▶ gate ─▶ hooks ─▶ … ─▶ Verdict
 //! ```
 
 mod config;
+mod context;
 pub mod decimals;
 mod effects;
 mod evidence;
-mod forms;
 mod gate;
 mod learn;
+mod parts;
 mod phases;
-mod room;
+pub mod records;
 mod silent;
 mod state;
-mod words;
+mod turn;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,23 +27,20 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{
-    Name,
+use folkmoot_core::{Name, text};
+use folkmoot_debate::{
+    self as debate, Course, DebateEvent, DebateVerdict, DecidedBy, NoDecision, TurnState,
     agent::{DebatePhase, Domain, Share},
-    debate::{
-        self, Course, DebateEvent, DebateVerdict, DecidedBy, NoDecision, TurnState,
-        cognition::{PhaseExpectations, PhaseObservation},
-        consensus::same_answer,
-        estimate::Estimate,
-        memory::EpisodicMemory,
-        planning::PlanningChoice,
-        record::{DebateRecord, LogLine, SessionRecord},
-        topology::Network,
-    },
-    text,
+    cognition::{PhaseExpectations, PhaseObservation},
+    consensus::same_answer,
+    estimate::Estimate,
+    memory::EpisodicMemory,
+    planning::PlanningChoice,
+    record::{DebateRecord, LogLine, SessionRecord, VIEWS},
+    topology::Network,
 };
 use folkmoot_engine::{Ctx, Failure, Workflows, key};
-use folkmoot_llm::budget::{Purse, Spent};
+use folkmoot_llm::budget::{SharedBudget, Spent};
 use folkmoot_tools::tool::ToolOffer;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -52,8 +51,8 @@ pub use effects::{Branch, Effects, ProjectCommandRun, RealEffects, ToolContext};
 pub(crate) use silent::NoModels;
 
 use self::{
+    context::{DebateContext, NamedVoice, PhaseAttempt},
     gate::AtGate,
-    room::{At, NamedVoice, Room},
     state::{Candidate, DebateState},
 };
 use crate::{OnExceeded, RunBudget, Voices, call::allowed, voice::or_stop};
@@ -105,10 +104,12 @@ impl Debater {
     /// As a workflow, beside others.
     #[must_use]
     pub fn join(self, workflows: Workflows) -> Workflows {
-        workflows.with(debate::WORKFLOW, move |ctx: Ctx, debating: DebateConfig| {
-            let debater = self.clone();
-            async move { debater.debate(ctx, debating).await }
-        })
+        workflows
+            .with(debate::WORKFLOW, move |ctx: Ctx, config: DebateConfig| {
+                let debater = self.clone();
+                async move { debater.debate(ctx, config).await }
+            })
+            .with_views(VIEWS)
     }
 
     /// As it is replayed: nobody is asked, nothing is done, and only what was recorded answers. The
@@ -117,26 +118,26 @@ impl Debater {
         Self { voices: Arc::new(silent::NoModels(voices)), effects: Arc::new(silent::ReplayEffects) }
     }
 
-    async fn debate(self, ctx: Ctx, debating: DebateConfig) -> Result<DebateOutcome, Failure> {
-        debating.check().map_err(|refusal| Failure::new("invalid_input", refusal.to_string()))?;
-        let estimate = Estimate::of(&debating.topic, debating.language.map(|language| language.word()), &[]);
-        let course = debating.course(estimate.needs_clarification())?;
-        let room = self.room(&ctx, debating).await?;
-        let held = room.hold(&ctx, &course, &estimate).await;
+    async fn debate(self, ctx: Ctx, config: DebateConfig) -> Result<DebateOutcome, Failure> {
+        config.check().map_err(|refusal| Failure::new("invalid_input", refusal.to_string()))?;
+        let estimate = Estimate::of(&config.topic, config.language.map(|language| language.word()), &[]);
+        let course = config.course(estimate.needs_clarification())?;
+        let context = self.context(&ctx, config).await?;
+        let outcome = context.hold(&ctx, &course, &estimate).await;
         // Whatever came of it, nothing is left lying about. What a cancelled debate leaves is
         // cleaned by whoever cancels it.
-        room.clean(&ctx).await?;
-        held
+        context.clean(&ctx).await?;
+        outcome
     }
 
     /// What every pass works with. What may be another time is asked once, and recorded.
-    async fn room(self, ctx: &Ctx, debating: DebateConfig) -> Result<Room, Failure> {
+    async fn context(self, ctx: &Ctx, config: DebateConfig) -> Result<DebateContext, Failure> {
         // Whoever is asked by default is asked only for agents that have nobody of their own.
-        let usual = debating.agents.agents().iter().any(|agent| agent.model.is_none());
-        let usual = usual.then(|| (None, debating.provider.clone()));
-        let wanted: Vec<(Option<Name>, Option<String>)> = usual
+        let default_voice = config.agents.agents().iter().any(|agent| agent.model.is_none());
+        let default_voice = default_voice.then(|| (None, config.provider.clone()));
+        let wanted: Vec<(Option<Name>, Option<String>)> = default_voice
             .into_iter()
-            .chain(debating.agents.agents().iter().filter_map(|agent| {
+            .chain(config.agents.agents().iter().filter_map(|agent| {
                 let model = agent.model.as_ref()?;
                 let name = match &model.model {
                     Some(which) => format!("{}/{which}", model.provider),
@@ -157,33 +158,34 @@ impl Debater {
             }
         };
         let chosen: Vec<(Option<Name>, String)> = ctx.step("voices", choose).await?;
-        let mut usual = None;
+        let mut default_voice = None;
         let mut named = BTreeMap::new();
         for (agent, provider) in chosen {
             let voice = NamedVoice { voice: or_stop(ctx, self.voices.voice(&provider)).await, provider };
             match agent {
                 Some(agent) => drop(named.insert(agent, voice)),
-                None => usual = Some(voice),
+                None => default_voice = Some(voice),
             }
         }
         let session = ctx.session_id().to_string();
-        let branch = debating.repository.clone().map(|repository| Branch { repository, session });
-        let offers = self.offers(ctx, &debating, branch.clone()).await?;
+        let branch = config.repository.clone().map(|repository| Branch { repository, session });
+        let offers = self.offers(ctx, &config, branch.clone()).await?;
         let configured = self.voices.budget();
-        let budget = allowed(ctx, debating.budget, move || configured).await?;
-        let on_exceeded = if debating.gates.enabled { OnExceeded::Ask } else { OnExceeded::Fail };
-        Ok(Room {
-            domain: Domain::guess(&debating.topic).domain,
+        let budget = allowed(ctx, config.budget, move || configured).await?;
+        let on_exceeded = if config.gates.enabled { OnExceeded::Ask } else { OnExceeded::Fail };
+        Ok(DebateContext {
+            domain: Domain::guess(&config.topic).domain,
             voices: named,
             // Nobody hears of the topic who is not asked about it.
-            embedder: usual.as_ref().and_then(|usual| self.voices.embedder(&usual.provider)),
-            usual,
-            spending: RunBudget::new(Purse::new(budget), on_exceeded).waiting_at_most(self.voices.outage_wait_max()),
+            embedder: default_voice.as_ref().and_then(|default_voice| self.voices.embedder(&default_voice.provider)),
+            default_voice,
+            budget: RunBudget::new(SharedBudget::new(budget), on_exceeded)
+                .waiting_at_most(self.voices.outage_wait_max()),
             prompts: or_stop(ctx, self.voices.prompts()).await,
             effects: self.effects,
             offers,
             branch,
-            debating,
+            config,
         })
     }
 
@@ -192,16 +194,16 @@ impl Debater {
     async fn offers(
         &self,
         ctx: &Ctx,
-        debating: &DebateConfig,
+        config: &DebateConfig,
         branch: Option<Branch>,
     ) -> Result<BTreeMap<Name, Vec<ToolOffer>>, Failure> {
-        if debating.tool_calls_max == 0 {
+        if config.tool_calls_max == 0 {
             return Ok(BTreeMap::new());
         }
         let (effects, place) =
             (Arc::clone(&self.effects), ToolContext { debate: ctx.run_id().to_string(), role: ctx.role(), branch });
         let agents: Vec<_> =
-            debating.agents.agents().iter().map(|agent| (agent.id.clone(), agent.tools().to_vec())).collect();
+            config.agents.agents().iter().map(|agent| (agent.id.clone(), agent.tools().to_vec())).collect();
         let look = move || {
             let (effects, place, agents) = (Arc::clone(&effects), place.clone(), agents.clone());
             async move {
@@ -224,13 +226,13 @@ enum EndReason {
     Agreed(Candidate),
 }
 
-impl Room {
+impl DebateContext {
     async fn hold(&self, ctx: &Ctx, course: &Course, estimate: &Estimate) -> Result<DebateOutcome, Failure> {
-        let agents = self.debating.agents.agents();
-        let parallel = usize::try_from(self.debating.max_parallel).unwrap_or(usize::MAX);
+        let agents = self.config.agents.agents();
+        let parallel = usize::try_from(self.config.max_parallel).unwrap_or(usize::MAX);
         let mut state = DebateState {
-            network: Network::new(self.debating.topology, agents, parallel),
-            style: PlanningChoice::at_the_start(self.debating.planning, estimate, agents.len()),
+            network: Network::new(self.config.topology, agents, parallel),
+            style: PlanningChoice::at_the_start(self.config.planning, estimate, agents.len()),
             planner: PhaseExpectations::default(),
             candidates: BTreeMap::new(),
             notes: Vec::new(),
@@ -281,7 +283,7 @@ impl Room {
         });
         verdict.rounds = rounds;
         verdict.turns = state.turns;
-        verdict.consensus_reached = verdict.consensus.is_some_and(|consensus| consensus >= self.debating.min_consensus);
+        verdict.consensus_reached = verdict.consensus.is_some_and(|consensus| consensus >= self.config.min_consensus);
         self.conclude(ctx, verdict, state).await
     }
 
@@ -295,7 +297,7 @@ impl Room {
         state: &mut DebateState,
     ) -> Result<Option<PhaseVerdict>, Failure> {
         for again in 0..=REPEATS_MAX {
-            let at = At { phase, round, again };
+            let at = PhaseAttempt { phase, round, again };
             state.in_phase.clear();
             let network = state.network.clone();
             let came = match phase {
@@ -310,7 +312,7 @@ impl Room {
             };
             self.complete(ctx, at, &came, state).await?;
             if let Some(why) = came.too_few {
-                let failed = state.in_phase.iter().any(|spoken| spoken.state == TurnState::Failed);
+                let failed = state.in_phase.iter().any(|(state, _)| *state == TurnState::Failed);
                 if failed && again < REPEATS_MAX {
                     // It was no answer of theirs that failed, but their models: once those are
                     // mended, everybody is asked again.
@@ -327,8 +329,8 @@ impl Room {
                 .verdict
                 .as_ref()
                 .is_none_or(|verdict| !course.goes_on(round, verdict.winner.is_some(), verdict.consensus));
-            if is_final && self.debating.gates.ask_after(phase) {
-                match self.ask(ctx, at, "gate", &came, state).await? {
+            if is_final && self.config.gates.ask_after(phase) {
+                match self.ask_people(ctx, at, "gate", &came, state).await? {
                     AtGate::Approved | AtGate::GoOn => {}
                     AtGate::Again => continue,
                 }
@@ -348,7 +350,7 @@ impl Room {
     }
 
     async fn start(&self, ctx: &Ctx, course: &Course, estimate: &Estimate, state: &DebateState) -> Result<(), Failure> {
-        let agents = self.debating.agents.agents();
+        let agents = self.config.agents.agents();
         let providers = self.providers();
         let clarifies = course.phases.contains(&DebatePhase::Dehallucination);
         let reasons = vec![
@@ -361,13 +363,13 @@ impl Room {
             ),
             format!("dehallucination: {}", if clarifies { "on" } else { "off" }),
             format!("planning: {} ({})", state.style.style, state.style.reason),
-            format!("voting: {}", self.debating.method()),
+            format!("voting: {}", self.config.method()),
         ];
         let told = DebateEvent::Started {
-            topic: self.debating.title(),
+            topic: self.config.title(),
             agents: agents.iter().map(|agent| (agent.id.clone(), agent.role)).collect(),
             phases: course.phases.clone(),
-            topology: self.debating.topology.word().to_owned(),
+            topology: self.config.topology.word().to_owned(),
             planning: state.style.style.word().to_owned(),
             reasons,
             providers,
@@ -378,7 +380,7 @@ impl Room {
 
     fn providers(&self) -> Vec<String> {
         let mut providers: Vec<String> =
-            self.voices.values().chain(&self.usual).map(|named| named.provider.clone()).collect();
+            self.voices.values().chain(&self.default_voice).map(|named| named.provider.clone()).collect();
         providers.sort();
         providers.dedup();
         providers
@@ -391,10 +393,10 @@ impl Room {
         state: &DebateState,
     ) -> Result<SessionRecord, Failure> {
         Ok(SessionRecord {
-            topic: self.debating.topic.clone(),
-            topology: self.debating.topology.word().to_owned(),
+            topic: self.config.topic.clone(),
+            topology: self.config.topology.word().to_owned(),
             coordination_protocol: state.style.style.word().to_owned(),
-            config: decimals::config(serde_json::to_value(&self.debating)?),
+            config: decimals::config(serde_json::to_value(&self.config)?),
             total_rounds: rounds,
             final_consensus_score: verdict.and_then(|verdict| verdict.consensus),
             outcome: verdict.map(|verdict| serde_json::to_value(verdict).map(decimals::verdict)).transpose()?,
@@ -419,13 +421,21 @@ impl Room {
     }
 
     /// What a phase came to, against what was expected of it.
-    async fn complete(&self, ctx: &Ctx, at: At, came: &PhaseReport, state: &mut DebateState) -> Result<(), Failure> {
-        let answered: Vec<_> = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).collect();
-        let confidences: Vec<u64> =
-            answered.iter().filter_map(|spoken| Some(spoken.confidence?.as_hundredths().into())).collect();
+    async fn complete(
+        &self,
+        ctx: &Ctx,
+        at: PhaseAttempt,
+        came: &PhaseReport,
+        state: &mut DebateState,
+    ) -> Result<(), Failure> {
+        let confidences: Vec<u64> = state
+            .in_phase
+            .iter()
+            .filter_map(|(_, confidence)| Some(confidence.as_ref()?.as_hundredths().into()))
+            .collect();
         let observed = PhaseObservation {
-            answers: u32::try_from(answered.len()).unwrap_or(u32::MAX),
-            confidence: folkmoot_core::agent::Share::part(confidences.iter().sum(), confidences.len() as u64 * 100),
+            answers: u32::try_from(state.answered()).unwrap_or(u32::MAX),
+            confidence: Share::part(confidences.iter().sum(), confidences.len() as u64 * 100),
             consensus: came.verdict.as_ref().and_then(|verdict| verdict.consensus),
             insights: came.insights,
             latency_ms: 0,
@@ -444,11 +454,11 @@ impl Room {
     }
 
     /// Whether the first answers, given blindly, are the same already.
-    fn agreed(&self, at: At, state: &DebateState) -> Option<Candidate> {
-        let asked = self.debating.early_agreement && at.round == 1 && at.phase == DebatePhase::Proposal;
+    fn agreed(&self, at: PhaseAttempt, state: &DebateState) -> Option<Candidate> {
+        let asked = self.config.early_agreement && at.round == 1 && at.phase == DebatePhase::Proposal;
         let is_later = |phase: &DebatePhase| *phase > DebatePhase::Proposal && *phase != DebatePhase::Convergence;
         // Who wants to see what a later phase gave has that phase.
-        let is_awaited = self.debating.gates.enabled && self.debating.gates.gate_points.iter().any(is_later);
+        let is_awaited = self.config.gates.enabled && self.config.gates.gate_points.iter().any(is_later);
         if !asked || is_awaited || state.candidates.len() < 2 {
             return None;
         }
@@ -467,22 +477,22 @@ impl Room {
     async fn is_accepted(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         agreed: &Candidate,
         state: &mut DebateState,
     ) -> Result<bool, Failure> {
-        if !self.debating.gates.ask_after(DebatePhase::Convergence) {
+        if !self.config.gates.ask_after(DebatePhase::Convergence) {
             return Ok(true);
         }
         let verdict = self.ended(EndReason::Agreed(agreed.clone()), at.round, state);
         let came = PhaseReport { note: verdict.reason.clone(), verdict: Some(verdict), ..PhaseReport::default() };
-        let last = At { phase: DebatePhase::Convergence, round: at.round, again: 0 };
-        Ok(matches!(self.ask(ctx, last, "agreed", &came, state).await?, AtGate::Approved))
+        let last = PhaseAttempt { phase: DebatePhase::Convergence, round: at.round, again: 0 };
+        Ok(matches!(self.ask_people(ctx, last, "agreed", &came, state).await?, AtGate::Approved))
     }
 
     /// After a round that went otherwise than expected, those who plan may change.
     async fn rethink(&self, ctx: &Ctx, round: u32, state: &mut DebateState) -> Result<(), Failure> {
-        let chosen = state.style.after_a_round(self.debating.planning, state.planner.missed(round));
+        let chosen = state.style.after_a_round(self.config.planning, state.planner.missed(round));
         if chosen.style != state.style.style {
             let (field, value) = ("planning".to_owned(), chosen.style.word().to_owned());
             let told = DebateEvent::ConfigChanged { field, value, reason: chosen.reason.word().to_owned() };
@@ -548,7 +558,9 @@ impl Room {
             Some(DecidedBy::Agreement) if code.is_none() => {
                 state.candidates.values().map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n\n")
             }
-            _ => winner.map_or_else(String::new, |winner| winner.text.clone()),
+            Some(DecidedBy::Vote | DecidedBy::Tests | DecidedBy::Agreement) | None => {
+                winner.map_or_else(String::new, |winner| winner.text.clone())
+            }
         };
         let learned = self.learned(ctx, &state);
         let session = self.session(verdict.rounds, Some(&verdict), &state)?;
@@ -562,11 +574,11 @@ impl Room {
         Ok(DebateOutcome {
             answer,
             undecided,
-            language: self.debating.language.filter(|_| code.is_some()).map(|language| language.word().to_owned()),
+            language: self.config.language.filter(|_| code.is_some()).map(|language| language.word().to_owned()),
             code,
             versions: u32::try_from(state.versions.len()).unwrap_or(u32::MAX),
             providers: self.providers(),
-            spent: self.spending.spent(),
+            spent: self.budget.spent(),
             verdict,
         })
     }
@@ -632,15 +644,12 @@ const TOLD_BYTES: usize = 1_000;
 
 /// Tells the log. What others wrote is shortened: an event that is too long would end the debate.
 async fn tell(ctx: &Ctx, key: &str, mut told: DebateEvent) -> Result<(), Failure> {
-    match &mut told {
-        DebateEvent::Tested { failed, .. } | DebateEvent::Hook { failed, .. } => {
-            failed.truncate(FAILED_NAMED);
-            failed.iter_mut().for_each(|name| *name = text::shortened(name, TOLD_BYTES));
-        }
-        DebateEvent::Error { message: said, .. } | DebateEvent::Rebalanced { reason: said, .. } => {
-            *said = text::shortened(said, TOLD_BYTES);
-        }
-        _ => {}
+    if let DebateEvent::Tested { failed, .. } | DebateEvent::Hook { failed, .. } = &mut told {
+        failed.truncate(FAILED_NAMED);
+        failed.iter_mut().for_each(|name| *name = text::shortened(name, TOLD_BYTES));
+    }
+    if let DebateEvent::Error { message: said, .. } | DebateEvent::Rebalanced { reason: said, .. } = &mut told {
+        *said = text::shortened(said, TOLD_BYTES);
     }
     ctx.keep(key, told.kind(), &told, vec![line(&told)]).await
 }

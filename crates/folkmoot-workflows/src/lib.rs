@@ -6,6 +6,7 @@ pub mod debate;
 pub mod doctor;
 pub mod equipment;
 pub mod plan;
+mod schema;
 mod voice;
 pub mod workbench;
 

@@ -5,20 +5,15 @@ mod desk;
 mod export;
 mod gates;
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use folkmoot_core::{
-    Name, Refusal, Timeout,
-    plan::{
-        self, Entity, GOAL_BYTES_MAX, Iteration, IterationTotals, NumberedIteration, OnExpiry, Pace, PlanEvent, code,
-    },
-    text,
+use folkmoot_core::{Name, Refusal, Timeout, text};
+use folkmoot_debate::plan::{
+    self, Entity, GOAL_BYTES_MAX, Iteration, IterationTotals, NumberedIteration, OnExpiry, Pace, PlanEvent, code,
 };
 use folkmoot_engine::{Ctx, Failure, Workflows, key};
-use folkmoot_llm::budget::{Budget, Purse, Spent};
+use folkmoot_llm::budget::{Budget, SharedBudget, Spent};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use self::{
@@ -256,7 +251,7 @@ impl Planner {
         let budget = allowed(ctx, planning.budget, move || configured).await?;
         let on_exceeded = if asks { OnExceeded::Ask } else { OnExceeded::Fail };
         let wait_max = self.voices.outage_wait_max();
-        let spending = RunBudget::new(Purse::new(budget), on_exceeded).waiting_at_most(wait_max);
+        let spending = RunBudget::new(SharedBudget::new(budget), on_exceeded).waiting_at_most(wait_max);
         Ok(Desk {
             planning,
             asks,
@@ -275,12 +270,12 @@ pub struct Draft(Arc<Mutex<Option<Plan>>>);
 
 impl Draft {
     fn set(&self, plan: Plan) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan);
+        *self.0.lock() = Some(plan);
     }
 
     /// What it had, where there was anything.
     pub fn take(&self) -> Option<Plan> {
-        let plan = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let plan = self.0.lock().take();
         plan.filter(|plan| !plan.proposal.is_empty() || !plan.iterations.is_empty())
     }
 }

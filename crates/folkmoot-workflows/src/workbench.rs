@@ -10,10 +10,11 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Role, agent::ToolKind};
+use folkmoot_core::Role;
+use folkmoot_debate::agent::ToolKind;
 use folkmoot_tools::{
     Jail, JailLimits, Mcp, Profile, Repository, Tool, Toolbox, Worktree, git, lsp,
-    tool::{ExecuteTool, FormatTool, ProjectCommandTool, RunTestsTool, SearchTool, View, serving_all},
+    tool::{CommitRange, ExecuteTool, FormatTool, ProjectCommandTool, RunTestsTool, SearchTool, serving_all},
 };
 use futures_util::future::join_all;
 
@@ -83,8 +84,8 @@ impl Workbench {
             Ok(search) => self.add(search),
             Err(error) => self.missing.push(format!("search: {error}")),
         }
-        match view(site).await {
-            Ok(view) => view.tools().into_iter().for_each(|tool| self.add(tool)),
+        match commit_range(site).await {
+            Ok(range) => range.tools().into_iter().for_each(|tool| self.add(tool)),
             Err(error) => self.missing.push(format!("git: {error}")),
         }
     }
@@ -109,9 +110,9 @@ impl Workbench {
     }
 }
 
-async fn view(site: &Site) -> Result<View, git::GitError> {
+async fn commit_range(site: &Site) -> Result<CommitRange, git::GitError> {
     match site {
-        Site::Worktree(worktree) => Ok(View::of_worktree(worktree)),
-        Site::Folder(folder) => Ok(View::of_repository(Repository::open(folder).await?, "HEAD~1", "HEAD")),
+        Site::Worktree(worktree) => Ok(CommitRange::of_worktree(worktree)),
+        Site::Folder(folder) => Ok(CommitRange::of_repository(Repository::open(folder).await?, "HEAD~1", "HEAD")),
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct ArtifactSource {
 impl ArtifactSource {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let (name, path) = match text.split_once('=') {
-            // A file whose own name has a `=` in it is taken for what it is.
+            // If a file has this name, the `=` is part of the name.
             Some((name, path)) if !Path::new(text).exists() => (Some(name), path),
             _ => (None, text),
         };
@@ -34,13 +34,14 @@ impl ArtifactSource {
 
     fn read(&self) -> Result<NewArtifact> {
         let content = read_text(&self.path)?;
-        // A name such as `change.diff=-` says what comes by standard input.
+        // In `change.diff=-`, the name sets the media type of what comes by standard input.
         let named = if is_stdin(&self.path) { Path::new(&self.name) } else { &self.path };
         Ok(NewArtifact { name: self.name.clone(), media_type: media_type(named).to_owned(), content })
     }
 }
 
-/// The content of all of them. `summary` is where the summary is read from, if that is a file.
+/// Reads all sources. `summary` is the file of the summary, if there is one: standard input can be
+/// read only once.
 pub(crate) fn read_all(sources: &[ArtifactSource], summary: Option<&Path>) -> Result<Vec<NewArtifact>> {
     let readers = sources.iter().map(|source| source.path.as_path()).chain(summary).filter(|path| is_stdin(path));
     if readers.count() > 1 {

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The command line's grammar: global options and verbs.
 
 use std::{path::PathBuf, str::FromStr};
 
@@ -23,32 +23,32 @@ Start here:
   folkmoot demo                               see agents debate, and decide at their gates
   folkmoot gate open \"Deploy 1.4.2\" --wait    ask, and wait for a person
   folkmoot approve                            decide, in another terminal
-  folkmoot debate \"…\" --gate convergence      let agents debate, and decide what holds
+  folkmoot debate \"…\" --gate convergence      let agents debate, and decide on the result
   folkmoot plan \"Open a second bakery\"        plan, and decide at every checkpoint
   folkmoot clear builder && make              work only while nothing halts you
   folkmoot start \"Nightly build\"              record it, so nothing is done twice
-  folkmoot ask-model \"…\"                      ask whichever model there is
-  folkmoot doctor                             see how it is, and what agents can use
+  folkmoot ask-model \"…\"                      ask a model
+  folkmoot doctor                             check the server, its data and its models
   folkmoot halt all --reason \"…\"              stop everyone who asks before working
 
 Exit codes:
   0   done: the gate lets you pass, the question is answered, the agent may work
   1   an error; stderr says what to do
-  2   the command line is not right
+  2   the command line is invalid
   3   not approved: the gate rejected, sent back, paused or cancelled,
       the question denied, skipped or cancelled
   4   still waiting for a person
   5   timed out: the gate, the question, or the wait for an answer or for clearance
   6   the agent is halted
-  7   `step begin`: the step is done already
-  8   `step begin`: it was begun before, and nobody knows whether it was done
+  7   `step begin`: the step is already done
+  8   `step begin`: it was begun before, and it is unknown whether it was done
   9   `step begin`: it failed before
   10  `debate`: it ended without a decision
-  11  `audit check`: the receipt is sound, but its key is not known
+  11  `audit check`: the receipt is valid, but its key is unknown
   70  the store has stopped; nothing was acknowledged after that
   130 `ask-model`: interrupted";
 
-/// The verbs stand in their groups, before the options; clap would list them one below the other.
+/// Lists the verbs in groups, before the options.
 const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{options}{after-help}";
 
 /// Agents ask, people decide: gates that hold until somebody does.
@@ -86,13 +86,39 @@ pub(crate) struct Global {
 /// Which of the data folder's tokens to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ActingAs {
-    /// Your agent, which opens and waits.
+    /// The agent's token: opens gates and waits.
     Agent,
-    /// You, who decides.
+    /// Your token: decides.
     You,
 }
 
-/// Reads JSON.
+/// Whose token a verb uses: yours by default.
+#[derive(Debug, Args)]
+pub(crate) struct AsYou {
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
+    pub(crate) who: ActingAs,
+}
+
+/// Whose token a verb uses: your agent's by default.
+#[derive(Debug, Args)]
+pub(crate) struct AsAgent {
+    /// Whose token to use
+    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
+    pub(crate) who: ActingAs,
+}
+
+/// Which part of a list.
+#[derive(Debug, Args)]
+pub(crate) struct PageArgs {
+    /// At most this many
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+    pub(crate) limit: u32,
+    /// Continue a list after its `next`
+    #[arg(long)]
+    pub(crate) cursor: Option<String>,
+}
+
 pub(crate) fn json(text: &str) -> Result<serde_json::Value, String> {
     serde_json::from_str(text).map_err(|error| format!("{error}; write JSON, and a text as '\"text\"'"))
 }
@@ -105,7 +131,7 @@ where
     PossibleValuesParser::new(words).try_map(|word| word.parse())
 }
 
-/// As [`word`], however it is spelled; the argument says `ignore_case = true`.
+/// As [`word`], ignoring case. The argument must set `ignore_case = true`.
 pub(crate) fn word_in_any_case<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err = UnknownWord> + Clone + Send + Sync + 'static,

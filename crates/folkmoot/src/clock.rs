@@ -1,4 +1,5 @@
-//! What time it is, for "3 minutes left". Nothing is decided by it: deadlines are the server's.
+//! The current time, for texts such as "3 minutes left". It decides nothing: deadlines are the
+//! server's.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -20,18 +20,18 @@ use crate::{
     views,
 };
 
-/// How many of many questions are shown.
+/// How many questions of a long list are shown.
 const SHOWN: usize = 10;
 
-/// Which question, why, and whether to ask first.
+/// The question, the reason, and whether to ask first.
 #[derive(Debug, clap::Args)]
 pub(crate) struct QuestionArgs {
-    /// The question, or any unique beginning or end of its id; none if only one waits
+    /// The question, or any unique beginning or end of its id; optional if only one waits
     id: Option<String>,
-    /// Why; whoever asked reads it
+    /// The reason, for the asker
     #[arg(long, short = 'm', value_name = "TEXT")]
     reason: Option<String>,
-    /// Do not ask before closing it
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
 }
@@ -54,7 +54,7 @@ pub(crate) async fn run(
     let id = connection.ask(ctx, who, find).await?;
     let read = async |client: &Client| Ok(client.question(&id).await?);
     let question = connection.ask(ctx, who, read).await?;
-    // A denial that nobody has heard is released as it stands; it was closed before.
+    // An unacknowledged denial is already closed; cancelling it only releases its asker.
     let unheard = question.closed.as_ref().is_some_and(|closed| closed.fetched_at.is_none());
     let releases = matches!(way, CloseAction::Cancel) && question.status == QuestionStatus::Denied && unheard;
     let asks = connection.is_personal() || !which.yes && ctx.screen.answers;
@@ -82,7 +82,7 @@ pub(crate) async fn run(
     Ok(Exit::Done)
 }
 
-/// Withdraws all that somebody asked and that waits, after asking once.
+/// Withdraws all pending questions of one principal, after one confirmation.
 pub(crate) async fn cancel_all(
     ctx: &CliContext,
     connection: &mut Connection,
@@ -125,15 +125,11 @@ pub(crate) async fn cancel_all(
         }
         waiting = connection.ask(ctx, who, page).await?;
     }
-    if ctx.screen.json {
-        ctx.screen.json(&cancelled)?;
-    } else {
-        ctx.screen.say(format!("cancelled {} that {asker} asked", cancelled.len()))?;
-    }
+    ctx.screen.show(&cancelled, format!("cancelled {} that {asker} asked", cancelled.len()))?;
     Ok(Exit::Done)
 }
 
-/// What became of a question, in one line.
+/// How a question ended, in one line.
 pub(crate) fn report(ctx: &CliContext, question: &Question) -> Result<()> {
     if ctx.screen.json {
         return ctx.screen.json(question);

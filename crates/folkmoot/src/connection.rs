@@ -1,4 +1,4 @@
-//! Finding the server, and the token to show it.
+//! Finds the server, and the token to use with it.
 //!
 //! ```text
 //!   --url ──given──▶ that one
@@ -6,8 +6,8 @@
 //!                            └─free──▶ a server of our own, for as long as this verb lasts
 //! ```
 //!
-//! The lock says whether a server lives; server.json only says where. So a file that a dead server
-//! left behind never sends a token to whoever has its port now.
+//! The lock says whether a server is alive; server.json only says where. So a file that a dead
+//! server left behind never sends a token to the program that has its port now.
 
 pub(crate) mod find;
 pub(crate) mod hosted;
@@ -35,7 +35,7 @@ use crate::{
 /// How long a server that holds the lock may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(50);
-/// How long to leave the folder to others between two visits.
+/// How long to leave the folder free between two visits.
 const BETWEEN_VISITS: Duration = Duration::from_secs(1);
 
 const NOBODY_HERE: &str = "this is yours to decide, and there is no terminal at which you could be asked; run it in a terminal, or \
@@ -57,26 +57,26 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 enum TokenSource {
     Given(String),
-    /// Those that the data folder keeps for its owner.
+    /// The tokens that the data folder keeps for its owner.
     Folder(LocalTokens),
-    /// Of a folder that is gone afterwards; nobody's name is at stake.
+    /// The tokens of the demo's temporary folder.
     Demo(LocalTokens),
     Missing,
 }
 
-/// What this process knows of the person who uses it.
+/// What this process knows about the person who uses it.
 #[derive(Clone, Default)]
 enum Person {
     #[default]
     Unseen,
     /// Somebody typed an answer at a terminal to what they were shown.
     AtTerminal,
-    /// Somebody typed the passphrase, and this is the token that it opened. It lasts as long as
-    /// this process.
+    /// Somebody typed the passphrase, which decrypted this token. It is kept until this process
+    /// ends.
     Unlocked(String),
 }
 
-/// Without the secret.
+/// Does not show the secret.
 impl std::fmt::Debug for Person {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -88,8 +88,8 @@ impl std::fmt::Debug for Person {
 }
 
 impl Connection {
-    /// To a server of this process's own, on a folder that is gone afterwards. `you` decides there
-    /// without a terminal.
+    /// Connects to the demo's own server, on a temporary folder. `you` decides there without a
+    /// terminal.
     pub(crate) fn to_demo(hosted: Hosted, you: String) -> Result<Self> {
         let mut tokens = hosted.tokens.clone();
         tokens.you.token = you;
@@ -97,28 +97,28 @@ impl Connection {
         Ok(Self { client, tokens, person: Person::default(), hosted: Some(hosted), visiting: false })
     }
 
-    /// Finds the server, does something with it, and ends it where it was hosted for this.
+    /// Finds the server, runs the verb, and stops the server if this process hosted it.
     pub(crate) async fn with<T>(ctx: &CliContext, verb: impl AsyncFnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         logging::quiet(ctx)?;
         let mut connection = Connection::find(ctx).await?;
         let done = verb(&mut connection).await.map_err(|error| connection.explain(ctx, error));
-        // That the store has stopped says more than that some request failed.
+        // An error of the store explains more than the failed request does.
         connection.close().await?;
         done
     }
 
     pub(crate) async fn find(ctx: &CliContext) -> Result<Self> {
         let Some(url) = &ctx.url else { return in_folder(ctx).await };
-        // The folder's tokens are for the folder's server, and are shown to no other.
+        // The folder's tokens are for the folder's server and are sent to no other.
         let its_own = ctx.data.server().is_some_and(|server| server.url == url.trim_end_matches('/'));
         let tokens = ctx.data.tokens()?.filter(|_| its_own);
         let (client, tokens) = (Client::new(url, "")?, TokenSource::choose(ctx, tokens));
         Ok(Self { client, tokens, person: Person::default(), hosted: None, visiting: false })
     }
 
-    /// Asks the server; and, if that one has just ended, whoever is the server now. Another verb's
-    /// server ends with that verb, perhaps between our finding it and our asking. `call` may be
-    /// made twice: a change needs an idempotency key.
+    /// Calls the server. If that server has just ended, calls the one that has replaced it: another
+    /// verb's server ends with that verb, perhaps between finding and calling it. `call` may run
+    /// twice, so a change needs an idempotency key.
     pub(crate) async fn ask<T>(
         &mut self,
         ctx: &CliContext,
@@ -145,19 +145,19 @@ impl Connection {
         }
     }
 
-    /// The same process with another server: whoever sits here is still here.
+    /// Continues with another server. The person at the terminal is the same.
     fn become_of(&mut self, found: Connection) {
         let person = std::mem::take(&mut self.person);
         *self = Self { person, ..found };
     }
 
-    /// Whether the token is the one that the data folder keeps for its owner, with which only they
-    /// decide, at a terminal.
+    /// Whether the token is the one that the data folder keeps for its owner. With it, only the
+    /// owner decides, at a terminal.
     pub(crate) fn is_personal(&self) -> bool {
         matches!(self.tokens, TokenSource::Folder(_))
     }
 
-    /// The tokens that the data folder keeps, if they are used.
+    /// The data folder's tokens, if this connection uses them.
     pub(crate) fn folder_tokens(&self) -> Option<&LocalTokens> {
         match &self.tokens {
             TokenSource::Folder(tokens) => Some(tokens),
@@ -165,9 +165,8 @@ impl Connection {
         }
     }
 
-    /// Takes note that somebody has typed an answer to what they were shown, and asks for the
-    /// passphrase where their token is protected. Whoever decides with the folder's own token must
-    /// have been asked.
+    /// Records that somebody has typed an answer to what they were shown. Asks for the passphrase
+    /// if their token is protected. Must be called before deciding with the folder's own token.
     pub(crate) async fn answered(&mut self) -> Result<()> {
         let (protected, owner) = match &self.tokens {
             TokenSource::Folder(LocalTokens { protected, you, .. }) => (protected.clone(), you.name.clone()),
@@ -181,7 +180,7 @@ impl Connection {
             (Some(protected), Person::Unseen | Person::AtTerminal) => {
                 let passphrase =
                     terminal.secret("Passphrase:").await?.context("nothing was typed, so nothing was done")?;
-                // It takes a moment, on purpose.
+                // Decrypting is slow on purpose.
                 let opened = tokio::task::spawn_blocking(move || protected.open(&owner, &passphrase)).await?;
                 self.person = Person::Unlocked(opened.context("nothing was done")?);
             }
@@ -191,8 +190,8 @@ impl Connection {
         Ok(())
     }
 
-    /// As [`Connection::confirm`] where there is nothing to show but the question; nothing is asked
-    /// where a token was given.
+    /// As [`Connection::confirm`], with nothing to show but the question. Does not ask if a token
+    /// was given explicitly.
     pub(crate) async fn agrees(&mut self, ctx: &CliContext, who: ActingAs, question: &str) -> Result<bool> {
         if !self.is_personal() {
             return Ok(true);
@@ -204,9 +203,9 @@ impl Connection {
         Ok(agreed)
     }
 
-    /// Asks whoever sits at the terminal before something is done in a person's name with the
-    /// folder's own token; `false` where they say no. `shown` is what they agree to. With a token
-    /// that was given it asks only where `ask` says so and somebody is there.
+    /// Asks the person at the terminal before something is done in their name with the folder's own
+    /// token. Returns `false` if they say no. `shown` is what they agree to. With an explicitly
+    /// given token, asks only if `ask` is set and somebody is there.
     pub(crate) async fn confirm(
         &mut self,
         ctx: &CliContext,
@@ -229,7 +228,7 @@ impl Connection {
                 }
                 prompt::yes(question).await?
             } else {
-                // The output goes elsewhere; the person does not.
+                // Standard output is redirected, but a person is at the terminal.
                 if !shown.is_empty() {
                     terminal.say(shown)?;
                 }
@@ -252,9 +251,9 @@ impl Connection {
         Ok(agreed)
     }
 
-    /// Finds the server anew, after it stopped answering. Where nobody is one now, this process is
-    /// it for a moment only: a server that was restarted must not find its folder taken by whoever
-    /// waited for it.
+    /// Finds the server again after it stopped answering. If no server is running, this process
+    /// hosts one, but only briefly: a server that restarts must not find its folder taken by a
+    /// waiting command.
     pub(crate) async fn again(&mut self, ctx: &CliContext) -> Result<()> {
         match self.hosted.take() {
             Some(visit) => {
@@ -266,24 +265,24 @@ impl Connection {
         if ctx.url.is_some() {
             return Ok(());
         }
-        // Whoever holds the folder may take longer to answer; how long that may last is for the
-        // caller to say.
+        // The server that holds the folder may take longer to answer; the caller decides how long
+        // to wait.
         if let Ok(found) = in_folder(ctx).await {
             self.become_of(found);
-            // Whoever executes something must stay for it; a server that wants the folder asks for
-            // it.
+            // A process that executes workflows must keep serving; a server that wants the folder
+            // asks for it.
             self.visiting = self.hosted.is_some() && !ctx.works;
         }
         Ok(())
     }
 
-    /// Whether this process is the server only for a moment: look, and [find the server
-    /// again](Self::again).
+    /// Whether this process hosts the server only briefly. The caller should look, and then [find
+    /// the server again](Self::again).
     pub(crate) fn is_visiting(&self) -> bool {
         self.visiting && self.hosted.is_some()
     }
 
-    /// The server, with a token.
+    /// A client for the server, with a token.
     pub(crate) fn client(&self, who: ActingAs) -> Result<Client> {
         let token = match (&self.tokens, who) {
             (TokenSource::Given(token), _) => token,
@@ -304,8 +303,8 @@ impl Connection {
         })
     }
 
-    /// Says of a token that the server does not know where it came from, which only this side
-    /// knows.
+    /// Adds where the token came from to the error for an unknown token; the server cannot know
+    /// that.
     pub(crate) fn explain(&self, ctx: &CliContext, error: anyhow::Error) -> anyhow::Error {
         match error.downcast_ref() {
             Some(client::Error::Problem(problem)) if problem.code == "unauthenticated" => {
@@ -324,12 +323,12 @@ impl Connection {
         self.client.url()
     }
 
-    /// Whether the server is this process, and ends with it.
+    /// Whether this process hosts the server.
     pub(crate) fn is_hosted(&self) -> bool {
         self.hosted.is_some()
     }
 
-    /// Ends the server, if it is ours.
+    /// Stops the server if this process hosts it.
     pub(crate) async fn close(self) -> Result<()> {
         let Connection { client, hosted, .. } = self;
         drop(client);
@@ -383,7 +382,7 @@ async fn in_folder(ctx: &CliContext) -> Result<Connection> {
     }
 }
 
-/// The first start says once that the token it made lies there in the clear.
+/// After the first start, says once that the new token is stored unencrypted.
 pub(crate) fn offer_protection(ctx: &CliContext) {
     if ctx.screen.notes_are_read {
         let protect = paint(style::COMMAND, format!("{} protect", ctx.command()));

@@ -1,5 +1,4 @@
-//! What every verb has at hand: where the data is, which server and token were named, and the
-//! screen.
+//! What every verb needs: the data folder, the named server and token, and the screen.
 
 use std::{
     net::IpAddr,
@@ -17,10 +16,10 @@ pub(crate) struct CliContext {
     pub(crate) url: Option<String>,
     pub(crate) token: Option<String>,
     pub(crate) screen: Screen,
-    /// What must be repeated on the command line of another terminal, to mean the same data.
+    /// The data folder if it was named; another terminal must name it too.
     pub(crate) data_named: Option<PathBuf>,
-    /// Whether a server that this process has to be executes workflows at once. Whoever is there
-    /// only for a moment begins nothing that it could not end.
+    /// Whether a server that this process hosts executes workflows at once. A short-lived command
+    /// must not start work that it cannot finish.
     pub(crate) works: bool,
 }
 
@@ -42,7 +41,7 @@ impl CliContext {
         Ok(Self { data: DataFolder::at(path), url, token, screen: Screen::new(json), data_named, works })
     }
 
-    /// Where the token comes from that the server is shown, as a sentence names it.
+    /// Where the token comes from, as words for a sentence.
     pub(crate) fn token_source(&self) -> String {
         match &self.token {
             Some(token) if std::env::var("FOLKMOOT_TOKEN").is_ok_and(|variable| variable == *token) => {
@@ -53,7 +52,7 @@ impl CliContext {
         }
     }
 
-    /// This program, and what another terminal must add to reach the same data.
+    /// How to call this program from another terminal so that it uses the same data.
     pub(crate) fn command(&self) -> String {
         let program = program();
         match &self.data_named {
@@ -63,13 +62,13 @@ impl CliContext {
     }
 }
 
-/// As it was called, if that was by a path; so what we print can be pasted.
+/// The program as it was called, if by a path, so that printed commands can be pasted.
 pub(crate) fn program() -> String {
     let name = std::env::args_os().next().and_then(|name| name.into_string().ok());
     name.filter(|name| name.contains('/')).map_or_else(|| "folkmoot".to_owned(), |name| quoted(&name))
 }
 
-/// Refuses a path at which no folder can be, by the name under which it was given.
+/// Refuses a path that cannot be a folder. The error names the path as the user gave it.
 fn must_be_folder(path: &Path) -> Result<()> {
     match path.ancestors().find(|ancestor| ancestor.exists()) {
         Some(file) if !file.is_dir() => {
@@ -82,8 +81,8 @@ fn must_be_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// An address of this machine needs no `http://`. To another machine a token travels, so whoever
-/// names it says how.
+/// Adds `http://` to an address of this machine. For other machines the user must name the scheme,
+/// because a token is sent there.
 fn with_scheme(url: String) -> Result<String> {
     if url.contains("://") {
         return Ok(url);
@@ -97,7 +96,7 @@ fn with_scheme(url: String) -> Result<String> {
     bail!("the address {url:?} does not say how to speak to the server; write https://{url}, or http://{url}")
 }
 
-/// For a shell.
+/// Quotes a text for a shell.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-:@%+=,".contains(&b);
     if !text.is_empty() && text.bytes().all(plain) {

@@ -1,7 +1,7 @@
-//! Deciding: what `approve`, `reject`, `adjust` and `pause` share.
+//! What `approve`, `reject`, `adjust` and `pause` share.
 //!
-//! You approve what you saw: the gate is read first, and its digest goes with the decision.
-//! Somebody who changes the gate in between gets the decision refused, not applied.
+//! You approve what you saw: the gate is read first, and its digest is sent with the decision. If
+//! somebody amends the gate in between, the decision is refused.
 
 use anyhow::{Result, bail};
 use folkmoot_api::{
@@ -23,17 +23,17 @@ use crate::{
     views,
 };
 
-/// Which gate, and whether to ask first.
+/// The gate, and whether to ask first.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GateArgs {
-    /// The gate, or any unique beginning or end of its id; none if only one waits
+    /// The gate, or any unique beginning or end of its id; optional if only one waits
     pub(crate) id: Option<String>,
-    /// Do not ask before deciding
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
 }
 
-/// A decision to be made.
+/// A decision that has not been sent yet.
 #[derive(Debug)]
 pub(crate) struct DecisionDraft {
     pub(crate) choice: Choice,
@@ -52,7 +52,7 @@ pub(crate) async fn run(
     let DecisionDraft { choice, mut verdict, ask } = deciding;
     verdict.digest = Some(digest_of_shown(&gate)?);
     if gate.status == GateStatus::Pending {
-        let shown = format!("{}\n", views::gate::request(&gate, clock::now(), views::gate::LINES_MAX));
+        let shown = format!("{}\n", views::gate::request(&gate, clock::now(), views::gate::lines_max(gate.risk)));
         if !connection.confirm(ctx, ActingAs::You, &shown, &format!("{} this?", capital(choice)), ask).await? {
             ctx.screen.say("Nothing was decided.")?;
             return Ok(Exit::Waiting);

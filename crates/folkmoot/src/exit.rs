@@ -1,4 +1,4 @@
-//! How a verb ends, as a number and as a sentence.
+//! How a verb ends: its exit code and its message.
 
 use std::{
     io::{self, Write},
@@ -26,13 +26,13 @@ pub(crate) enum Exit {
     Halted,
     /// A step is done already.
     DoneBefore,
-    /// A step was begun, and nobody knows whether it was done.
+    /// A step was begun, and it is unknown whether it was done.
     Unknown,
     /// A step failed already.
     FailedBefore,
     /// A debate decided nothing.
     NoDecision,
-    /// A receipt is sound, but nobody vouched for the key that signed it.
+    /// A receipt is valid, but the key that signed it is unknown.
     UnknownKey,
     /// Somebody pressed Ctrl-C.
     Interrupted,
@@ -62,8 +62,8 @@ const USAGE: u8 = 2;
 const STOPPED: u8 = 70;
 
 impl Exit {
-    /// What a script that waits at this gate may do. Silence is consent only where the gate says
-    /// so.
+    /// The exit code for a script that waits at this gate. A timeout counts as approval only if the
+    /// gate says so.
     pub(crate) fn of(gate: &Gate) -> Self {
         match gate.status {
             GateStatus::Approved => Exit::Done,
@@ -78,8 +78,8 @@ impl Exit {
         }
     }
 
-    /// What a script that waits for this answer may do. A question that still waits outlived the
-    /// waiter's time.
+    /// The exit code for a script that waits for this answer. Pending means that the script's own
+    /// time is over.
     pub(crate) fn of_question(question: &Question) -> Self {
         match question.status {
             QuestionStatus::Answered => Exit::Done,
@@ -90,7 +90,7 @@ impl Exit {
     }
 }
 
-/// The store has stopped: nothing was acknowledged after this.
+/// The store has stopped: nothing was acknowledged afterwards.
 #[derive(Debug)]
 pub(crate) struct StoreStopped(pub(crate) String);
 
@@ -102,11 +102,11 @@ impl std::fmt::Display for StoreStopped {
     }
 }
 
-/// Tells of an error on stderr.
+/// Prints an error to stderr.
 pub(crate) fn failure(error: &anyhow::Error, json: bool) -> ExitCode {
     let pipe = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
     if error.chain().filter_map(|cause| cause.downcast_ref()).any(pipe) {
-        // Whoever read our output has seen enough.
+        // The reader of the output has closed the pipe.
         return ExitCode::from(FAILED);
     }
     let stopped = error.downcast_ref::<StoreStopped>().is_some();
@@ -125,7 +125,7 @@ pub(crate) fn failure(error: &anyhow::Error, json: bool) -> ExitCode {
     ExitCode::from(if stopped { STOPPED } else { FAILED })
 }
 
-/// Tells what is wrong with the command line; or shows the help, if it was asked for.
+/// Prints what is wrong with the command line, or the help if it was requested.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
         let detail = error.to_string();

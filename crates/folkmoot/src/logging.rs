@@ -1,5 +1,4 @@
-//! What the server inside tells on stderr. `FOLKMOOT_LOG` chooses how much; for `serve`, `RUST_LOG`
-//! does too.
+//! Logging to stderr. `FOLKMOOT_LOG` sets the level; for `serve`, `RUST_LOG` does too.
 
 use std::io::IsTerminal;
 
@@ -8,14 +7,13 @@ use tracing_subscriber::{EnvFilter, Layer, fmt, layer::SubscriberExt, util::Subs
 
 use crate::{context::CliContext, telemetry::Telemetry};
 
-/// For `serve`: what happens here, and what worries others. Whoever reads JSON wants every request;
-/// on a terminal only those that failed.
+/// For `serve`. As JSON, every request is logged; as text, only those that failed.
 pub(crate) fn for_serve(json: bool, telemetry: Option<&Telemetry>) -> Result<()> {
     let default = if json { "warn,folkmoot=info" } else { "warn,folkmoot=info,folkmoot::request=warn" };
     start(&["FOLKMOOT_LOG", "RUST_LOG"], default, json, telemetry)
 }
 
-/// For every other verb: nothing, unless it is asked for.
+/// For every other verb: logs nothing unless `FOLKMOOT_LOG` is set.
 pub(crate) fn quiet(ctx: &CliContext) -> Result<()> {
     start(&["FOLKMOOT_LOG"], "off", ctx.screen.json, None)
 }
@@ -28,7 +26,7 @@ fn start(variables: &[&str], default: &str, json: bool, telemetry: Option<&Telem
         }
         None => EnvFilter::new(default),
     };
-    // It logs what MCP servers say as it came, and that may repeat their keys.
+    // It logs the messages of MCP servers unchanged, which may contain keys.
     let filter = filter.add_directive("rmcp=off".parse().expect("it is a directive"));
     let colour = std::io::stderr().is_terminal() && anstream::ColorChoice::global() != anstream::ColorChoice::Never;
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(colour);

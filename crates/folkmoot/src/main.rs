@@ -1,7 +1,7 @@
 //! The command line of Folkmoot: agents debate, people decide.
 //!
-//! One verb is one file in `verbs`. Where no server runs, `connection` hosts one for as long as the
-//! verb lasts.
+//! Each verb is one file in `verbs`. If no server runs, `connection` hosts one for the duration of
+//! the verb.
 
 mod artifact;
 mod cli;
@@ -31,7 +31,7 @@ use crate::{cli::Cli, context::CliContext, exit::Exit};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Whoever is started to build a jail around itself does nothing else first.
+    // The process that builds the jail must do nothing else first.
     if std::env::args_os().nth(1).is_some_and(|verb| verb == "__jail") {
         return folkmoot_server::workflows::tools::jail::inside();
     }
@@ -50,7 +50,7 @@ fn start(cli: Cli) -> anyhow::Result<Exit> {
     let ctx = CliContext::new(cli.global, cli.verb.works())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let exit = runtime.block_on(cli.verb.run(&ctx));
-    // A prompt may still wait for a line that never comes.
+    // A prompt thread may still be waiting for a line.
     runtime.shutdown_background();
     exit
 }

@@ -1,4 +1,4 @@
-//! Telling a service manager how the server is, if one asks by `NOTIFY_SOCKET`.
+//! Reports the server's state to a service manager, if `NOTIFY_SOCKET` names one.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use folkmoot_server::LivenessProbe;
 use sd_notify::NotifyState;
 use tokio_util::sync::CancellationToken;
 
-/// Everything is recovered and the port is open. From now on it is told when the server ends and,
-/// if it wants to know, that the store answers.
+/// Reports that recovery is complete and the port is open. Afterwards it reports the shutdown and,
+/// if the service manager wants it, that the store answers.
 pub(crate) fn ready(url: &str, pulse: LivenessProbe, shutdown: &CancellationToken) {
     tell(&[NotifyState::Ready, NotifyState::Status(&format!("listens on {url}"))]);
     let ending = shutdown.clone();
@@ -20,15 +20,15 @@ pub(crate) fn ready(url: &str, pulse: LivenessProbe, shutdown: &CancellationToke
     }
 }
 
-/// Says twice in each period that the store answers. Where it hangs nothing is said, and the
-/// service manager acts; it ends with the process, so that a server that hangs while it closes is
-/// noticed too.
+/// Reports twice per period that the store answers. If the store hangs, nothing is reported and the
+/// service manager acts. This goes on until the process ends, so that a server that hangs during
+/// shutdown is noticed too.
 async fn watch(pulse: LivenessProbe, every: Duration) {
     let mut beat = tokio::time::interval(every / 2);
     loop {
         beat.tick().await;
         while !pulse.beats().await {
-            // A full queue has room again soon, unless nobody works it off.
+            // A full queue has room again soon, unless the writer hangs.
             tokio::time::sleep(every / 20).await;
         }
         tell(&[NotifyState::Watchdog]);

@@ -1,5 +1,5 @@
-//! How Folkmoot is set up here, and what that protects: what `folkmoot doctor` says, and
-//! docs/security.md explains.
+//! The four set-ups that docs/security.md describes, and what each protects. `folkmoot doctor`
+//! prints it.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -10,13 +10,13 @@ use crate::context::CliContext;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SetUp {
-    /// The data folder is yours, and your token lies in it in the clear.
+    /// The data folder is yours, and your token is in it unencrypted.
     SameUser,
-    /// The data folder is yours, and your token lies in it under a passphrase.
+    /// The data folder is yours, and your token is in it, encrypted with a passphrase.
     SameUserProtected,
     /// The data folder belongs to another user of this machine.
     OwnUser,
-    /// The server is somewhere else.
+    /// The server is on another machine.
     Remote,
 }
 
@@ -45,7 +45,7 @@ impl SetUp {
         }
     }
 
-    /// What it keeps out.
+    /// What the set-up protects against.
     pub(crate) fn protects(self) -> &'static str {
         match self {
             SetUp::SameUser => {
@@ -57,7 +57,7 @@ impl SetUp {
         }
     }
 
-    /// What it does not keep out.
+    /// What it does not protect against.
     pub(crate) fn does_not_protect(self) -> &'static str {
         match self {
             SetUp::SameUser => {

@@ -1,15 +1,15 @@
-//! Ctrl-C, and what a service manager sends.
+//! Ctrl-C and the signals of a service manager.
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Cancelled by the first signal to end; the second ends the process at once.
+/// Returns a token that the first signal cancels. The second signal ends the process at once.
 pub(crate) fn shutdown() -> anyhow::Result<CancellationToken> {
     shutdown_by(&[SignalKind::interrupt(), SignalKind::terminate()])
 }
 
-/// The same, also when the terminal is gone. Not for what somebody may have started with `nohup`,
-/// which would be in vain.
+/// As [`shutdown`], but also cancelled by SIGHUP. Not for commands that may be started with
+/// `nohup`.
 pub(crate) fn shutdown_or_hangup() -> anyhow::Result<CancellationToken> {
     shutdown_by(&[SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()])
 }

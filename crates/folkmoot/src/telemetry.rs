@@ -1,8 +1,8 @@
-//! Traces for an OpenTelemetry collector, where somebody asks for them: OTLP over HTTP, and the
-//! usual variables.
+//! Traces for an OpenTelemetry collector, if one is named: OTLP over HTTP, with the usual
+//! variables.
 //!
-//! A collector that is slow or gone costs spans, never a request: spans wait in a queue that drops
-//! what does not fit.
+//! A slow or unreachable collector never delays a request: spans wait in a bounded queue and are
+//! dropped when it is full.
 
 use std::{
     collections::HashMap,
@@ -29,21 +29,20 @@ use tokio::runtime::Handle;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 
-/// How long the end may wait for the last spans to be sent.
+/// How long shutdown may wait for the last spans.
 const FLUSH: Duration = Duration::from_secs(3);
 
-/// Where spans are sent, by the variables that every program of OpenTelemetry reads.
+/// The standard OpenTelemetry variables for the collector's address.
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
-/// The spans of this process, on their way to a collector.
+/// The exporter of this process's spans.
 #[derive(Debug)]
 pub(crate) struct Telemetry {
     provider: SdkTracerProvider,
 }
 
 impl Telemetry {
-    /// Begins, if a collector is named: by `url`, or by the environment. Must be called inside the
-    /// runtime.
+    /// Starts if `url` or the environment names a collector. Must be called inside the runtime.
     pub(crate) fn start(url: Option<&str>) -> Result<Option<Self>> {
         let variable = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let Some(named) = url.map(str::to_owned).or_else(|| ENDPOINTS.iter().find_map(variable)) else {
@@ -56,7 +55,7 @@ impl Telemetry {
         }
         let exporter = exporter.build().context("the collector for traces is not right")?;
         let mut resource = Resource::builder();
-        // As the variables say, if they do.
+        // The standard variables take precedence.
         if std::env::var_os("OTEL_SERVICE_NAME").is_none()
             && !variable(&"OTEL_RESOURCE_ATTRIBUTES").is_some_and(|given| given.contains("service.name="))
         {
@@ -68,7 +67,7 @@ impl Telemetry {
         Ok(Some(Self { provider }))
     }
 
-    /// Makes spans of requests and commands, and of nothing else.
+    /// Creates spans for requests and commands, and for nothing else.
     pub(crate) fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: tracing::Subscriber + for<'a> LookupSpan<'a>,
@@ -81,7 +80,7 @@ impl Telemetry {
             .with_filter(filter_fn(|span| span.is_span() && span.target().starts_with("folkmoot::")))
     }
 
-    /// Makes a request part of its caller's trace, if the caller says which that is.
+    /// Makes a request part of its caller's trace, if it has a `traceparent`.
     pub(crate) fn adopt() -> Adopt {
         |span, headers| {
             let given = ["traceparent", "tracestate"].into_iter().filter_map(|name| {
@@ -90,13 +89,13 @@ impl Telemetry {
             });
             let given: HashMap<String, String> = given.collect();
             if !given.is_empty() {
-                // Where spans are made, as here, this cannot fail.
+                // This cannot fail with the layer above.
                 let _ = span.set_parent(TraceContextPropagator::new().extract(&given));
             }
         }
     }
 
-    /// Sends what is left, but not for long.
+    /// Sends the remaining spans, for a limited time.
     pub(crate) async fn finish(self) {
         let sent = tokio::task::spawn_blocking(move || self.provider.shutdown_with_timeout(FLUSH));
         match tokio::time::timeout(FLUSH * 2, sent).await {
@@ -107,18 +106,18 @@ impl Telemetry {
     }
 }
 
-/// As the variable for all signals is understood: traces are below it.
+/// The address for traces, which is below the one for all signals.
 fn traces_at(url: &str) -> String {
     let url = url.trim_end_matches('/');
     if url.ends_with("/v1/traces") { url.to_owned() } else { format!("{url}/v1/traces") }
 }
 
-/// Sends on the server's own runtime: the thread that collects spans has none, and the HTTP client
-/// needs one.
+/// Sends on the server's runtime. The thread that collects spans has no runtime, and the HTTP
+/// client needs one.
 struct OnRuntime {
     exporter: Arc<opentelemetry_otlp::SpanExporter>,
     runtime: Handle,
-    /// Whether the last attempt failed; what stays so is not said again.
+    /// Whether the last attempt failed, so that a lasting failure is logged once.
     failing: Arc<AtomicBool>,
 }
 
@@ -148,7 +147,7 @@ impl SpanExporter for OnRuntime {
     }
 
     fn set_resource(&mut self, resource: &Resource) {
-        // Nobody else has it yet: it is set while the provider is built.
+        // The only reference: this runs while the provider is built.
         if let Some(exporter) = Arc::get_mut(&mut self.exporter) {
             exporter.set_resource(resource);
         }

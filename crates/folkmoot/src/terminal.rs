@@ -1,4 +1,4 @@
-//! What people see and type: tables, colour, wrapping, prompts.
+//! Terminal output and input: tables, colour, wrapping, prompts.
 
 pub(crate) mod printable;
 pub(crate) mod prompt;

@@ -1,7 +1,7 @@
-//! The verbs, each in a file named as it is typed.
+//! The verbs. Each is in a file of its name.
 //!
-//! A verb speaks to a server through `folkmoot_api::Client` and nothing else. It holds no rules:
-//! the server judges.
+//! A verb talks to a server only through `folkmoot_api::Client`. It contains no rules: the server
+//! judges.
 
 mod adjust;
 mod answer;
@@ -52,8 +52,8 @@ use clap::{Command, Subcommand};
 
 use crate::{connection::Connection, context::CliContext, exit::Exit};
 
-/// Registers the verbs: `connected` ones are given a server, `alone` ones do without or bring their
-/// own.
+/// Registers the verbs. `connected` verbs are given a server; `alone` verbs need none, or start
+/// their own.
 macro_rules! verbs {
     ($($heading:literal { $($(#[$attribute:meta])* $needs:ident $verb:ident($module:ident::$args:ident),)* })*) => {
         #[derive(Debug, Subcommand)]
@@ -69,7 +69,7 @@ macro_rules! verbs {
             }
         }
 
-        /// How many verbs, in the order of the list, stand under each heading.
+        /// The headings, each with its number of verbs, in order.
         const GROUPS: &[(&str, usize)] = &[$(($heading, [$(stringify!($verb)),*].len())),*];
     };
     (@alone $module:ident, $args:expr, $ctx:expr) => {
@@ -126,7 +126,7 @@ verbs! {
         connected Show(show::Args),
         connected Journal(journal::Args),
         connected Events(events::Args),
-        /// Record what you have done in a run of your own
+        /// Record the steps of your own run
         #[command(subcommand)]
         connected Step(step::Verb),
         connected End(end::Args),
@@ -134,21 +134,21 @@ verbs! {
         connected Cancel(cancel::Args),
     }
     "Tell others" {
-        /// Tell programs of yours what happens, by signed messages
+        /// Send events to your programs, as signed messages
         #[command(subcommand)]
         connected Webhook(webhook::Verb),
-        /// Look at what was told, and send it again
+        /// List messages that were sent, and send them again
         #[command(subcommand)]
         connected Delivery(delivery::Verb),
-        /// See who can be told, and test it
+        /// List and test notification channels
         #[command(subcommand)]
         connected Notify(notify::Verb),
     }
     "Operate" {
-        /// Who may open and who may decide
+        /// Manage tokens: who may open gates and who may decide
         #[command(subcommand)]
         connected Token(token::Verb),
-        /// Check the log, or take it with you
+        /// Verify or export the log
         #[command(subcommand)]
         alone Audit(audit::Verb),
         connected Erase(erase::Args),
@@ -171,7 +171,7 @@ impl Verb {
     }
 }
 
-/// The names of the verbs: a few lines, so that the short help fits on a screen of 24.
+/// The names of the verbs in a few lines, so that the short help fits on a screen of 24 lines.
 pub(crate) fn in_groups() -> String {
     let lines = groups().into_iter().map(|(heading, verbs)| {
         let names: Vec<_> = verbs.iter().map(Command::get_name).collect();
@@ -180,7 +180,7 @@ pub(crate) fn in_groups() -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The verbs, each with what it does.
+/// The verbs with their descriptions.
 pub(crate) fn with_their_abouts() -> String {
     let groups = groups().into_iter().map(|(heading, verbs)| {
         let verb = |verb: &Command| {

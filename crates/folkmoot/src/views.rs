@@ -1,4 +1,4 @@
-//! Gates, questions, holds and runs as a person reads them. A view only renders; it asks no server.
+//! Gates, questions, holds and runs as text for people. A view only renders; it calls no server.
 
 pub(crate) mod debate;
 pub(crate) mod gate;

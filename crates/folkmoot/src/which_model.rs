@@ -1,6 +1,6 @@
-//! Which model is asked, said before it is asked. One that merely listens on this machine is
-//! proposed, and asked only when somebody says so: the configuration, a flag, or a person at the
-//! terminal, whose answer is remembered in the data folder.
+//! Chooses the model, and prints the choice before it is asked. A model server that merely runs on
+//! this machine is proposed, never used automatically: the configuration, an option, or a person at
+//! the terminal must choose it. The data folder remembers the person's answer.
 
 use anyhow::Result;
 use folkmoot_api::{
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Whom the server is to ask; says so in a line of its own.
+/// The provider for the server to use. Prints the choice in a line.
 pub(crate) async fn of_server(ctx: &CliContext, connection: &mut Connection, named: Option<&str>) -> Result<String> {
     let from_shell = std::env::var("FOLKMOOT_PROVIDER").ok().filter(|name| !name.trim().is_empty());
     let named = named.map(str::to_owned).or(from_shell);
@@ -29,9 +29,9 @@ pub(crate) async fn of_server(ctx: &CliContext, connection: &mut Connection, nam
     choose(ctx, asked).await
 }
 
-/// Whom to ask, after a look at what else there is; says so in a line of its own.
+/// The provider to use, after checking for local model servers. Prints the choice in a line.
 pub(crate) async fn choose(ctx: &CliContext, asked: AskedModel) -> Result<String> {
-    // What listens on another machine is not this folder's to remember.
+    // A model server of another machine must not be remembered in this folder.
     let remembered = if asked.chosen || ctx.url.is_some() { None } else { ctx.data.local_model()? };
     if let Some(LocalModel { provider, base_url }) = remembered {
         let elsewhere = |found: &ListeningModel| found.provider == provider && found.base_url != base_url;
@@ -45,10 +45,8 @@ pub(crate) async fn choose(ctx: &CliContext, asked: AskedModel) -> Result<String
             say(ctx, format!("{} {}", rehearsal(&asked), unused(ctx, found)));
             return Ok(asked.provider);
         }
-        let question = format!(
-            "{} listens on this machine, and nobody has chosen it. Ask it, now and from now on?",
-            describe(found)
-        );
+        let question =
+            format!("{} runs on this machine but is not configured. Use it, now and from now on?", describe(found));
         if prompt::yes(&one_line(&question)).await? {
             let model = LocalModel { provider: found.provider.clone(), base_url: found.base_url.clone() };
             let kept = match ctx.url {

@@ -1,6 +1,6 @@
 //! Counts the allocations of each thread.
 //!
-//! Beneath is mimalloc, as in the real binary: the bare server must not look slow for its
+//! It wraps mimalloc, the real binary's allocator, so that the bare server is not slower for its
 //! allocator.
 
 use std::{
@@ -11,7 +11,7 @@ use std::{
 use mimalloc::MiMalloc;
 
 thread_local! {
-    // Per thread, so that counting costs the load generator nothing it would have to share.
+    // Per thread, so that counting needs no sharing.
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 

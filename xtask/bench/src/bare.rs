@@ -1,5 +1,5 @@
-//! The HTTP ceiling: axum parses a small JSON body and answers another. No rule, no store, no
-//! sign-in. And a model that has its answer ready, and tells it in pieces.
+//! The HTTP ceiling: axum parses a small JSON body and returns another, without rules, store or
+//! authentication. Also a model with a prepared answer, sent in pieces.
 
 use std::{convert::Infallible, io::Read, process::ExitCode};
 
@@ -16,7 +16,8 @@ use futures_util::stream;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
-/// Prints its address, and ends when its standard input closes: it cannot outlive who measures it.
+/// Prints its address, and ends when its standard input closes, so that it cannot outlive the
+/// benchmark.
 pub(crate) fn serve() -> Result<ExitCode> {
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
@@ -54,7 +55,7 @@ async fn answer(Json(asked): Json<Asked>) -> Json<Answered> {
 /// How many pieces the model's answer comes in.
 pub(crate) const PIECES: usize = 32;
 
-/// In OpenAI's words, as fast as the connection takes them.
+/// In OpenAI's format, as fast as the connection allows.
 async fn tell(_: Bytes) -> impl IntoResponse {
     const PIECE: &[u8] =
         b"data: {\"id\":\"c-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"bare\",\

@@ -1,20 +1,20 @@
-//! What an agent pays, inside one process, for asking whether it may work.
+//! The cost of a clearance check inside one process.
 
 use std::{hint::black_box, path::Path, sync::Arc, time::Instant};
 
 use anyhow::{Result, ensure};
 use folkmoot_core::{
     Principal, Role,
-    question::{Asking, QuestionType},
+    question::{NewQuestion, QuestionType},
 };
 use folkmoot_engine::{Engine, EngineSettings, TokioHost};
 use folkmoot_store::{AnyStore, Sqlite, SystemClock};
 
-/// How many are asked at once, so that they share commits.
+/// Concurrent questions, so that they share commits.
 const AT_ONCE: usize = 256;
 
-/// Nanoseconds for one look, with this many halting questions open in a real engine: the slower of
-/// an agent that may work and one that may not.
+/// Nanoseconds per check with this many open halting questions in a real engine: the slower of an
+/// agent that may work and one that may not.
 pub(crate) fn measure(folder: &Path, questions: usize) -> Result<f64> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
@@ -35,7 +35,7 @@ pub(crate) fn measure(folder: &Path, questions: usize) -> Result<f64> {
 
 async fn ask(engine: &Engine, number: usize) -> Result<()> {
     let asker = Principal::new("bench".parse()?, Role::Agent);
-    let asking = Asking {
+    let new_question = NewQuestion {
         id: engine.new_question_id(),
         agent_id: Some(format!("agent-{number}").parse()?),
         run_id: None,
@@ -48,14 +48,14 @@ async fn ask(engine: &Engine, number: usize) -> Result<()> {
         halts: None,
         priority: None,
     };
-    engine.ask(asker.into(), asking).await?;
+    engine.ask(asker.into(), new_question).await?;
     Ok(())
 }
 
 fn time(look: impl Fn() -> bool) -> f64 {
     const CALLS: u32 = 10_000;
     const ROUNDS: u32 = 100;
-    // The fastest round is the one that nobody interrupted.
+    // The fastest round was not interrupted.
     (0..ROUNDS)
         .map(|_| {
             let since = Instant::now();

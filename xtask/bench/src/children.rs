@@ -1,4 +1,4 @@
-//! Processes that we started, so that an interrupted bench leaves none of them behind.
+//! Child processes, so that an interrupted benchmark leaves none behind.
 
 use std::{
     collections::BTreeSet,
@@ -12,26 +12,26 @@ use tokio::signal::unix::{SignalKind, signal};
 
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// Starts a process that an interrupt of ours ends.
+/// Starts a process that is killed if we are interrupted.
 pub(crate) fn spawn(command: &mut Command) -> Result<Child> {
-    // Locked over the start, or an interrupt in between would miss it.
+    // Locked during the start, or an interrupt in between would miss it.
     let mut running = running();
     let child = command.spawn()?;
     running.insert(child.id());
     Ok(child)
 }
 
-/// To be called once the process has been waited for: its id may soon be another's.
+/// Call it after waiting for the process: its id may soon be reused.
 pub(crate) fn ended(child: &Child) {
     forget(child.id());
 }
 
-/// The same where only its id is left of it.
+/// The same by id.
 pub(crate) fn forget(id: u32) {
     running().remove(&id);
 }
 
-/// Sends a signal, which std cannot: it knows only SIGKILL.
+/// Sends a signal; std supports only SIGKILL.
 pub(crate) fn send(name: &str, pid: u32) -> bool {
     Command::new("sh")
         .args(["-c", "kill -\"$1\" \"$2\"", "sh", name])

@@ -1,5 +1,5 @@
-//! Debates with a player that answers at once: one alone, a thousand at the same time, and what
-//! their rules cost.
+//! Debates with models that answer at once: one alone, a thousand concurrently, and the cost of the
+//! rules.
 
 use std::{
     collections::BTreeSet,
@@ -10,11 +10,11 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
-use folkmoot_core::{
-    Agent, Name, Principal, Role, RunId,
+use folkmoot_core::{Name, Principal, Role, RunId, run::RunStatus};
+use folkmoot_debate::{
+    self as debate, Agent, Consensus, Network, Topology,
     agent::{DebatePhase, Domain, Score, Share, Team, team::AGENTS_MAX},
-    debate::{self, Consensus, Network, Topology, consensus::Contribution},
-    run::RunStatus,
+    consensus::Contribution,
     voting::{Ballot, Fallback, VotingMethod, VotingRules, elect},
 };
 use folkmoot_engine::{Engine, EngineSettings, Failure, TokioHost, Workflows};
@@ -32,16 +32,16 @@ use serde::{Deserialize, Serialize};
 use crate::{figures::Figures, load::sqlite, server::resident_bytes};
 
 const BENCH_TIMEOUT: Duration = Duration::from_secs(600);
-/// Debates that are held alone, one after another.
+/// Consecutive debates.
 const ALONE: u32 = 20;
 const RAW_COMMITS: u32 = 200;
 
 /// What to measure.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Job {
-    /// So many debates at once on one node, beside one alone.
+    /// Concurrent debates on one node, beside one alone.
     Hold { folder: PathBuf, debates: usize },
-    /// What the rules cost, for the smallest usual team and the largest.
+    /// The cost of the rules, for the smallest usual team and the largest.
     Rules { times: u32 },
 }
 
@@ -149,13 +149,13 @@ async fn start(engine: &Engine, word: &str) -> Result<RunId> {
     Ok(engine.start_workflow(bot()?, debate::WORKFLOW, &debating).await?.start.id)
 }
 
-/// Waits for its end, and looks whether it speaks of its own topic and of no other.
+/// Waits for its end, and checks that it mentions its own topic and no other.
 async fn finish(engine: &Engine, run: RunId, word: &str) -> Result<DebateOutcome> {
     let ended = engine.wait_for_end(&bot()?, &run, BENCH_TIMEOUT).await?;
     ensure!(ended.status() == RunStatus::Completed, "debate {run} is {}", ended.status());
     let output = engine.output(&ended).await?.unwrap_or_default();
     let debated: DebateOutcome = serde_json::from_str(&output)?;
-    // A tie is an end like any other.
+    // A tie is a valid end.
     if debated.verdict.winner.is_none() {
         ensure!(debated.verdict.no_decision.is_some(), "debate {run} neither decided nor says why not");
         return Ok(debated);
@@ -207,7 +207,7 @@ fn rules(times: u32) -> Result<Figures> {
     Ok(figures)
 }
 
-/// Everybody ranks all others, each in another order.
+/// Ranks all others, each agent in another order.
 fn ballot(agent: &Agent, at: usize, names: &[Name]) -> Ballot {
     let mut ranking: Vec<Name> = names.to_vec();
     ranking.rotate_left(at);
@@ -222,7 +222,7 @@ fn ballot(agent: &Agent, at: usize, names: &[Name]) -> Ballot {
     }
 }
 
-/// Microseconds for each time.
+/// Microseconds per call.
 fn time<T>(times: u32, mut work: impl FnMut() -> T) -> f64 {
     let began = Instant::now();
     for _ in 0..times {

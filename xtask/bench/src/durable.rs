@@ -1,5 +1,4 @@
-//! Durable runs in an engine that a program embeds: how fast steps are, replay is, and what waiting
-//! costs.
+//! Durable runs in an embedded engine: the speed of steps and replay, and the cost of waiting.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,7 +12,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use folkmoot_core::{
     GateStatus, Principal, Role, RunId,
-    gate::{Choice, Verdict},
+    gate::{Choice, Review},
     run::RunStatus,
 };
 use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, GateQuery, GateSpec, RunQuery, TokioHost, Workflows};
@@ -23,20 +22,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::Figures;
 
-/// How many are started or decided at once, so that they share commits.
+/// Concurrent starts or decisions, so that they share commits.
 const AT_ONCE: usize = 256;
 const BENCH_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// One measurement, in a process of its own.
+/// One measurement in a separate process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Job {
-    /// So many runs at once with so many steps each, on this PostgreSQL or in this folder.
+    /// Concurrent runs with this many steps each, on PostgreSQL or in a folder.
     Steps { database: Option<String>, folder: PathBuf, runs: usize, steps: u32 },
-    /// The journal of one run with so many steps is replayed.
+    /// Replays the journal of one run with this many steps.
     Replay { folder: PathBuf, steps: u32 },
-    /// So many runs are parked at gates.
+    /// Parks this many runs at gates.
     Park { folder: PathBuf, runs: usize },
-    /// A node starts with them, and so many are decided at once.
+    /// Starts a node with them, and decides this many at once.
     Wake { folder: PathBuf, runs: usize },
 }
 
@@ -55,7 +54,7 @@ async fn steps(database: Option<String>, folder: &Path, runs: usize, steps: u32)
         None => AnyStore::Sqlite(Sqlite::open(&folder.join("folkmoot.db"), Arc::new(SystemClock))?),
     };
     let engine = engine_on(engine, &Arc::default()).await?;
-    // What the first run of all pays for, the others do not.
+    // The first run pays for the set-up.
     all_end(&engine, &start(&engine, "steps@1", 1, &1).await?).await?;
     let began = Instant::now();
     let ids = start(&engine, "steps@1", runs, &steps).await?;
@@ -122,7 +121,7 @@ async fn wake(folder: &Path, runs: usize) -> Result<Figures> {
     .into())
 }
 
-/// The workflows, of which `passes` counts how often one was taken up.
+/// The workflows; `passes` counts how often a run was continued.
 fn workflows(passes: &Arc<AtomicU64>) -> Workflows {
     async fn work(ctx: &Ctx, steps: u32) -> Result<u32, Failure> {
         let mut sum = 0;
@@ -194,14 +193,14 @@ async fn count(engine: &Engine, status: RunStatus, at_most: usize) -> Result<usi
     Ok(engine.runs(&alice, query).await?.items.len())
 }
 
-/// Approves so many of the pending gates at once, and returns their runs.
+/// Approves this many pending gates at once, and returns their runs.
 async fn decide(engine: &Engine, runs: usize) -> Result<Vec<RunId>> {
     let alice = person("alice", Role::Reviewer)?;
     let limit = u32::try_from(runs)?;
     let query = GateQuery { status: Some(GateStatus::Pending), limit, ..GateQuery::default() };
     let gates = engine.gates(&alice, query).await?.items;
     ensure!(gates.len() == runs, "{} gates are pending", gates.len());
-    let decide = |gate| engine.decide(alice.clone().into(), Verdict::on(gate, Choice::Approve, "measured"));
+    let decide = |gate| engine.decide(alice.clone().into(), Review::on(gate, Choice::Approve, "measured"));
     try_join_all(gates.iter().map(|view| decide(&view.gate))).await?;
     gates.into_iter().map(|view| view.gate.run_id.context("a gate of a run")).collect()
 }

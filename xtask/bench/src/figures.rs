@@ -1,4 +1,4 @@
-//! A measurement in a process of its own, with its figures as JSON on standard output.
+//! Runs a measurement in a separate process, with its figures as JSON on standard output.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use crate::children;
 /// By name.
 pub(crate) type Figures = BTreeMap<String, f64>;
 
-/// Has `folkmoot-bench VERB` do the job, and waits for its figures.
+/// Runs `folkmoot-bench VERB` with the job, and waits for its figures.
 pub(crate) fn spawn(verb: &str, job: &(impl Serialize + Debug)) -> Result<Figures> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(verb).arg(serde_json::to_string(job)?).stdout(Stdio::piped());
@@ -26,7 +26,7 @@ pub(crate) fn spawn(verb: &str, job: &(impl Serialize + Debug)) -> Result<Figure
     serde_json::from_slice(&output.stdout).with_context(|| format!("what {job:?} printed"))
 }
 
-/// Does the job here, and prints its figures.
+/// Runs the job here, and prints its figures.
 pub(crate) fn run<J: DeserializeOwned, F: Future<Output = Result<Figures>>>(
     job: &str,
     measure: impl FnOnce(J) -> F,

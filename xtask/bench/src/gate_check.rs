@@ -1,4 +1,4 @@
-//! What a phase pays for gates when gates are off.
+//! The cost of a phase's gate check when gates are off.
 
 use std::{hint::black_box, time::Instant};
 
@@ -21,7 +21,7 @@ fn time(check: impl Fn()) -> Cost {
     const CALLS: u32 = 10_000;
     const ROUNDS: u32 = 200;
     let allocations = crate::allocations::count(&check);
-    // The fastest round is the one that nobody interrupted.
+    // The fastest round was not interrupted.
     let nanoseconds = (0..ROUNDS)
         .map(|_| {
             let since = Instant::now();

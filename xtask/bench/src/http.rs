@@ -1,5 +1,5 @@
-//! A client as lean as HTTP/1.1 allows: one connection, one request at a time, no pool and no
-//! redirects. A full client would be the bottleneck, and we would measure that.
+//! A minimal HTTP/1.1 client: one connection, one request at a time, no pool and no redirects. A
+//! full client would be the bottleneck.
 
 use std::{io::Write as _, net::SocketAddr, ops::Range};
 
@@ -17,7 +17,7 @@ pub(crate) struct Connection {
     stream: TcpStream,
     outgoing: Vec<u8>,
     incoming: Vec<u8>,
-    /// How much of `incoming` belongs to the response that was returned last.
+    /// How much of `incoming` belongs to the last response.
     used: usize,
 }
 
@@ -84,8 +84,8 @@ struct Parsed {
     end: usize,
 }
 
-/// Finds one whole response at the start of `bytes`; `None` while some of it is missing. The pieces
-/// of a chunked body are moved together.
+/// Finds a complete response at the start of `bytes`; `None` if it is incomplete. Joins the pieces
+/// of a chunked body.
 fn parse(bytes: &mut Vec<u8>) -> Result<Option<Parsed>> {
     let Some(head) = find(bytes, b"\r\n\r\n") else {
         return Ok(None);

@@ -19,7 +19,7 @@ use crate::{figures::Figures, load::summarise};
 
 const HELLO: &str = "print('hello')";
 
-/// So many starts of each sort, in a process of its own.
+/// This many starts of each kind, in a separate process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
     /// `folkmoot`, which becomes the inside of the jail.
@@ -35,7 +35,7 @@ pub(crate) async fn measure(job: Job) -> Result<Figures> {
     }
     let mut figures = Figures::new();
 
-    // In turn, so that both meet the same minute.
+    // Alternating, so that both see the same load.
     let (mut plain, mut jailed) = (Vec::new(), Vec::new());
     for _ in 0..job.starts {
         plain.push(timed(start(Command::new("true"), b"")).await?);
@@ -58,8 +58,7 @@ pub(crate) async fn measure(job: Job) -> Result<Figures> {
     figures.insert("jobs in the jail, 2 at once, per s".to_owned(), two_at_once);
 
     let (mut plain, mut jailed) = (Vec::new(), Vec::new());
-    // The same one on both sides: what is first in our PATH may be a script that looks for the real
-    // one.
+    // The same Python on both sides: the first in PATH may be a launcher script.
     let python = String::from_utf8(run_python(&jail, "import sys; print(sys.executable)").await?)?;
     for _ in 0..job.pythons {
         let mut command = Command::new(python.trim_end());
@@ -78,7 +77,7 @@ async fn timed(work: impl Future<Output = Result<()>>) -> Result<Duration> {
     Ok(began.elapsed())
 }
 
-/// Fork and exec, with the output read as the jail reads it.
+/// Fork and exec; the output is read as the jail reads it.
 async fn start(mut command: Command, says: &[u8]) -> Result<()> {
     let output = command.stdin(Stdio::null()).output().await.context("a plain program does not start")?;
     ensure!(output.status.success() && output.stdout == says, "a plain program ended with {output:?}");

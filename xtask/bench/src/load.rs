@@ -1,4 +1,4 @@
-//! The load generator: one job in a process of its own, its result as JSON on standard output.
+//! The load generator: one job in a separate process, with its result as JSON on standard output.
 
 use std::{
     io::Write,
@@ -28,24 +28,23 @@ mod wake;
 pub(crate) use cycles::{Opened, open};
 pub(crate) use tally::{Tally, summarise};
 
-/// What to do, and for how long.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Job {
     /// Small JSON to the bare server.
     Bare { address: SocketAddr, clients: usize, window: Window },
-    /// Open a gate, wait on it, decide it, be woken.
+    /// Open a gate, wait for it, decide it, wake the waiter.
     Cycles { target: Target, clients: usize, window: Window },
-    /// The same, so many a second.
+    /// The same at a fixed rate.
     Steady { target: Target, clients: usize, per_second: f64, window: Window },
     /// Ask, wait for clearance, answer, be cleared.
     Questions { target: Target, clients: usize, window: Window },
     /// Ask whether an agent may work.
     Clearance { target: Target, clients: usize, window: Window },
-    /// Gate cycles, one at a time, timed from the decision to the waiter's answer.
+    /// Single gate cycles, timed from the decision to the waiter's answer.
     Wake { target: Target, times: usize },
-    /// Open gates, and leave them.
+    /// Open gates and leave them.
     Open { target: Target, clients: usize, times: usize },
-    /// Make the database so much larger.
+    /// Grow the database by this much.
     Fill { target: Target, megabytes: usize },
     /// Commit single rows to a SQLite file.
     Sqlite { folder: PathBuf, window: Window },
@@ -53,7 +52,7 @@ pub(crate) enum Job {
     Postgres { connection: String, clients: usize, window: Window },
 }
 
-/// A running Folkmoot, and who we are there.
+/// A running server and our tokens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,
@@ -61,14 +60,14 @@ pub(crate) struct Target {
     pub(crate) reviewer_token: String,
 }
 
-/// What happens in the warm-up is done, but not counted.
+/// Work in the warm-up is done but not counted.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Window {
     pub(crate) warm_up: Duration,
     pub(crate) measured: Duration,
 }
 
-/// What a job found. It exists only if there was no error.
+/// A job's result. It exists only if there was no error.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Found {
     pub(crate) count: usize,
@@ -77,15 +76,14 @@ pub(crate) struct Found {
     pub(crate) p99_us: f64,
 }
 
-/// Does the job in another process, and waits for it.
+/// Runs the job in another process, and waits for it.
 pub(crate) fn spawn(job: &Job) -> Result<Found> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("load").arg(serde_json::to_string(job)?);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = children::spawn(&mut command)?;
     let (mut told, mut complained) = (String::new(), String::new());
-    // The result is one line and the complaint a few, so neither pipe can fill while we read the
-    // other.
+    // The outputs are short, so neither pipe can fill while we read the other.
     if let Some(mut stdout) = child.stdout.take() {
         std::io::Read::read_to_string(&mut stdout, &mut told)?;
     }
@@ -100,12 +98,11 @@ pub(crate) fn spawn(job: &Job) -> Result<Found> {
     serde_json::from_str(&told).context("the load generator's answer")
 }
 
-/// The other process.
 pub(crate) fn run(job: &str) -> Result<ExitCode> {
     let job: Job = serde_json::from_str(job)?;
     let found = match job {
         Job::Sqlite { folder, window } => sqlite::run(&folder, window)?,
-        // One thread: two would steal the second core from the server that is measured.
+        // One thread: two would take the second core from the server.
         job => tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(ask(job))?,
     };
     if found.count == 0 {

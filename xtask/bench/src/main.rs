@@ -1,4 +1,4 @@
-//! Measures Folkmoot beside the limits of the machine that it runs on, and prints the ratios.
+//! Measures Folkmoot beside the limits of its machine, and prints the ratios.
 //!
 //!     run ──┬──▶ folkmoot serve        what is measured
 //!           ├──▶ folkmoot-bench bare   an HTTP server that does nothing: the ceiling
@@ -10,7 +10,7 @@
 //!           └──▶ folkmoot-bench jail      one that starts jobs in the jail
 //!
 //! Absolute figures mean little on a shared machine; a ratio of two figures from the same minute
-//! does. A measurement with a single error is reported as failed and never as a figure.
+//! does. A measurement with an error is reported as failed.
 
 use std::process::ExitCode;
 

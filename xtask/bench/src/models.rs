@@ -1,5 +1,5 @@
-//! What a model call costs beside the model: the layers around it, its record as a step of a run,
-//! and the wire.
+//! The cost of a model call without the model: the layers around it, its record as a step, and the
+//! wire.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,7 +12,7 @@ use folkmoot_core::{Principal, Role, run::RunStatus};
 use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, TokioHost, Workflows};
 use folkmoot_llm::{
     Finish, Hear, Model, ModelAnswer, ModelCallRecord, ModelRequest, RecordedModel, TokenUsage,
-    budget::{Budget, BudgetedModel, Purse},
+    budget::{Budget, BudgetedModel, SharedBudget},
     guard::{Guard, GuardedModel, RetryPolicy},
     outbound::tls,
     price::Price,
@@ -28,7 +28,7 @@ use serde_json::json;
 use crate::{bare, figures::Figures, load::sqlite, report::median};
 
 const BENCH_TIMEOUT: Duration = Duration::from_secs(600);
-/// Each sort of call is measured in turns of so many, so that all of them meet the same minute.
+/// The kinds alternate in turns of this many calls, so that all see the same load.
 const TURNS: u32 = 10;
 /// Calls in a run that write more than SQLite lets its log grow to.
 const WARM_UP: u32 = 500;
@@ -57,7 +57,8 @@ async fn layers(calls: u32) -> Result<Figures> {
     let guard = Guard::new("bench", RetryPolicy::default());
     let guarded =
         GuardedModel { model: Arc::clone(&bare), name: "at-once".to_owned(), guard, price: Some(Price::NOTHING) };
-    let budgeted = BudgetedModel { model: Arc::new(guarded), purse: purse(), price: Some(Price::NOTHING) };
+    let budgeted =
+        BudgetedModel { model: Arc::new(guarded), shared_budget: shared_budget(), price: Some(Price::NOTHING) };
     let layered: Arc<dyn Model> = Arc::new(RecordedModel { model: Arc::new(budgeted), recorder: Arc::new(Nowhere) });
     let mut times = Times::default();
     for _ in 0..TURNS {
@@ -82,8 +83,7 @@ async fn steps(folder: &Path, calls: u32) -> Result<Figures> {
     let settings = EngineSettings { workflows: workflows(), ..EngineSettings::default() };
     let engine = Engine::start(AnyStore::Sqlite(store), settings, Arc::new(TokioHost)).await?;
     let sorts = [("plain step", "steps@1"), ("model step", "calls@1")];
-    // While a write-ahead log grows, each sync writes its new length as well; so both are grown
-    // first.
+    // A growing write-ahead log makes each sync also write its length, so both are grown first.
     for (_, workflow) in sorts {
         to_the_end(&engine, workflow, WARM_UP).await?;
     }
@@ -108,7 +108,7 @@ fn workflows() -> Workflows {
         Ok(steps)
     }
     async fn calls(ctx: Ctx, calls: u32) -> Result<u32, Failure> {
-        let spending = RunBudget::new(purse(), OnExceeded::Fail);
+        let spending = RunBudget::new(shared_budget(), OnExceeded::Fail);
         let agent: folkmoot_core::Name = "proposer-1".parse().expect("a good name");
         for n in 0..calls {
             let call = ModelCall {
@@ -155,7 +155,7 @@ async fn wire(address: &str, calls: u32) -> Result<Figures> {
     Ok(times.medians())
 }
 
-/// Sends as much as the provider does, and reads the answer to its end without looking at it.
+/// Sends as much as the provider does, and reads the whole answer.
 async fn post(client: &reqwest::Client, url: &str, calls: u32) -> Result<()> {
     let request = request();
     for _ in 0..calls {
@@ -194,19 +194,19 @@ impl Times {
     }
 }
 
-/// About what an agent of ours asks: a role of two thousand bytes, a turn of four thousand.
+/// About the size of an agent's request: a role of two thousand bytes, a turn of four thousand.
 fn request() -> ModelRequest {
     const SENTENCE: &str = "Say what you would do, what speaks against it, and how one would notice. ";
     let system = Some(SENTENCE.repeat(2000 / SENTENCE.len()));
     ModelRequest { system, max_tokens: 400, ..ModelRequest::new(SENTENCE.repeat(4000 / SENTENCE.len())) }
 }
 
-/// Enough for all of it, and counted all the same.
-fn purse() -> Arc<Purse> {
-    Purse::new(Budget { tokens: Some(u64::MAX / 2), usd_micros: Some(u64::MAX / 2) })
+/// Large enough for everything, but still counted.
+fn shared_budget() -> Arc<SharedBudget> {
+    SharedBudget::new(Budget { tokens: Some(u64::MAX / 2), usd_micros: Some(u64::MAX / 2) })
 }
 
-/// A model that has its answer ready: a thousand bytes.
+/// A model with a prepared answer of a thousand bytes.
 #[derive(Debug)]
 struct AtOnce;
 
@@ -235,8 +235,7 @@ impl Model for AtOnce {
     }
 }
 
-/// Makes a recording, as it must, and forgets it: where recordings go is measured with the steps of
-/// a run.
+/// Creates recordings and discards them; storing them is measured with the steps of a run.
 #[derive(Debug)]
 struct Nowhere;
 

@@ -1,4 +1,4 @@
-//! What `cargo xtask bench` takes.
+//! The options of `cargo xtask bench`.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// One short round: to see that everything runs, not to believe the figures.
+    /// One short round, to check that everything runs. Do not rely on its figures.
     pub(crate) quick: bool,
     pub(crate) only: Option<Measure>,
     pub(crate) json: PathBuf,
@@ -33,8 +33,8 @@ pub(crate) enum Measure {
     Jail,
     ColdStart,
     Memory,
-    /// A million gates, ten thousand subscribers, ten thousand decisions. Takes minutes, so only
-    /// where it is asked for.
+    /// A million gates, ten thousand subscribers, ten thousand decisions. Takes minutes, so only on
+    /// request.
     Scale,
 }
 
@@ -65,7 +65,7 @@ impl Measure {
 }
 
 impl Options {
-    /// Cycles, wakes, questions and runs are nothing without the limits beside them.
+    /// Most measurements need the limits for comparison.
     pub(crate) fn wants(&self, measure: Measure) -> bool {
         match self.only {
             None => measure != Measure::Scale,

@@ -1,5 +1,4 @@
-//! Figures of all rounds, the targets of docs/benchmarks.md, and the table that sets them side by
-//! side.
+//! The figures of all rounds, the targets of docs/benchmarks.md, and the table.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +22,7 @@ const BARE: &str = "bare HTTP requests at 64, per s";
 const LOWER: &str = "the lower of 1.2 × raw SQLite commits and 0.09 × bare HTTP, per s";
 const PENDING: &str = "pending gates, count";
 
-/// What one round found, by name, and what it could not find.
+/// The figures of one round by name, and its failures.
 #[derive(Debug, Default)]
 pub(crate) struct Round {
     figures: BTreeMap<String, f64>,
@@ -148,14 +147,14 @@ impl Report {
             }
         }
         for (name, why) in self.failures() {
-            // A table cell ends at a bar and a line.
+            // A bar or line end would break the table.
             let why = why.replace('|', "/").replace('\n', " ");
             let _ = writeln!(table, "| {name} | failed: {why} | | | | failed |");
         }
         table
     }
 
-    /// Nothing if it was not measured, or failed in some round: half a measurement is none.
+    /// `None` if it was not measured, or failed in some round.
     fn row(&self, line: &Line) -> Option<String> {
         let figure = self.median_of(&line.figure)?;
         let (beside, judged) = match &line.beside {
@@ -228,8 +227,7 @@ impl Report {
     }
 }
 
-/// The targets, and what helps to understand it. Some of it is promised for a million pending
-/// gates.
+/// The lines of the table. Some targets are for a million pending gates.
 fn lines(million: bool) -> Vec<Line> {
     let line = |what: &str, figure: &str, beside: Option<&str>, must| Line {
         what: what.to_owned(),
@@ -343,12 +341,12 @@ fn lines(million: bool) -> Vec<Line> {
         beside("one of them, ms, to one alone", "a debate among them, ms", "one debate alone, ms"),
         line("memory per debate among them, KB", "memory per debate among them, KB", None, Must::Nothing),
     ]);
-    for method in folkmoot_core::voting::VotingMethod::WORDS {
+    for method in folkmoot_debate::voting::VotingMethod::WORDS {
         let name = |size: usize| format!("{method}, {size} agents, µs");
         lines.push(beside(&format!("{method}: 25 ballots on 25 answers, µs, to 5 on 5"), &name(25), &name(5)));
     }
     lines.push(beside("consensus of 25 agents, µs, to 5", "consensus, 25 agents, µs", "consensus, 5 agents, µs"));
-    for topology in folkmoot_core::debate::Topology::WORDS {
+    for topology in folkmoot_debate::Topology::WORDS {
         let set_up = |size: usize| format!("{topology} set up, {size} agents, µs");
         lines.push(beside(&format!("{topology} of 25 agents set up, µs, to 5"), &set_up(25), &set_up(5)));
         let routed = |size: usize| format!("messages routed, {topology}, {size} agents, per s");
@@ -424,7 +422,7 @@ pub(crate) fn median(figures: &[f64]) -> Option<f64> {
     }
 }
 
-/// Three figures that mean something, and no more.
+/// Three significant digits.
 fn number(figure: f64) -> String {
     match figure.abs() {
         0.0 => "0".to_owned(),
@@ -435,7 +433,7 @@ fn number(figure: f64) -> String {
     }
 }
 
-/// One line on where this was measured: figures from two machines do not compare.
+/// The machine in one line: figures of two machines cannot be compared.
 fn machine(folder: &Path) -> String {
     let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get());
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The measurements, in rounds.
 //!
-//! Each round measures the limits and Folkmoot within seconds of each other, and a ratio is taken
-//! inside its round; the table shows the median round.
+//! Each round measures the limits and Folkmoot within seconds of each other, and ratios are
+//! computed per round; the table shows the median.
 
 use std::{
     io::{BufRead, BufReader},
@@ -30,7 +30,7 @@ mod database;
 
 pub(crate) const CLIENTS: [usize; 4] = [1, 16, 64, 256];
 
-/// How much of everything.
+/// The sizes of the measurements.
 struct Scale {
     rounds: usize,
     limits: Window,
@@ -119,7 +119,7 @@ fn window(warm_up_ms: u64, measured_ms: u64) -> Window {
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let scale = Scale::of(options);
-    // Not /tmp, which may be memory: a sync has to cost what it costs.
+    // Not /tmp, which may be in memory: a sync must reach a disk.
     let parent = if Path::new("/var/tmp").is_dir() { PathBuf::from("/var/tmp") } else { std::env::temp_dir() };
     let folder = tempfile::Builder::new().prefix("folkmoot-bench-").tempdir_in(parent)?;
     children::die_cleanly(folder.path())?;
@@ -150,7 +150,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Whatever fails is recorded in the round, and the rest goes on.
+    /// Failures are recorded in the round, and the rest continues.
     fn measure(&mut self) {
         let wants = |measure| self.options.wants(measure);
         if wants(Measure::GateCheck) {
@@ -222,7 +222,7 @@ impl Bench<'_> {
         }
     }
 
-    /// What fails before there is any figure fails under the backend's name.
+    /// A failure before any figure is recorded under the backend's name.
     fn on(&mut self, backend: &str, measure: impl FnOnce(&mut Self) -> Result<()>) {
         let measured = measure(self);
         self.round.note(backend, measured);
@@ -415,7 +415,7 @@ impl Bench<'_> {
         let server = Server::start(&data, None)?;
         let empty = server.resident_bytes()?;
         let open = |times| load::spawn(&Job::Open { target: server.target(), clients: 64, times });
-        // The first gates also fill caches and pools, which do not grow with the number of gates.
+        // The first gates also fill caches, which do not grow with the number of gates.
         open(WARM_UP)?;
         settle();
         let before = server.resident_bytes()?;
@@ -442,12 +442,12 @@ impl Bench<'_> {
     }
 }
 
-/// The connections of the load generator are gone; its buffers follow a moment later.
+/// The connections are gone; their buffers follow a moment later.
 fn settle() {
     std::thread::sleep(Duration::from_secs(1));
 }
 
-/// `folkmoot-bench bare`, in its own process; it ends with the pipe that we hold.
+/// `folkmoot-bench bare`, in its own process; it ends when our pipe closes.
 struct BareServer {
     process: Child,
     address: String,

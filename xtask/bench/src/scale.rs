@@ -1,5 +1,5 @@
-//! One server with a million gates, with ten thousand subscribers, and with ten thousand decisions
-//! at once; each job in a process of its own.
+//! A server with a million gates, with ten thousand subscribers, and with ten thousand concurrent
+//! decisions; each job in a separate process.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -30,18 +30,18 @@ pub(crate) enum Job {
     Pages { target: Target, times: usize },
     /// Opens gates, waits for all of them on one connection, and decides them as fast as it goes.
     Decide { target: Target, gates: usize, clients: usize },
-    /// Holds this many feeds open while gates are opened and decided, and looks whether each got
+    /// Keeps this many feeds open while gates are opened and decided, and checks that each got
     /// every event.
     Subscribe { target: Target, process: u32, subscribers: usize, gates: usize },
 }
 
-/// None of them may fall due while they are looked at.
+/// A day, so that none expires during the measurement.
 const DAY_MS: u64 = 86_400_000;
 /// For one page, one decision, one connection.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// For a subscriber to have heard everything after the last commit.
 const CATCHING_UP: Duration = Duration::from_secs(120);
-/// Connections that are being made at the same time: the kernel's queue of them is not endless.
+/// Concurrent connection attempts; the kernel's queue is limited.
 const CONNECTING: usize = 100;
 
 pub(crate) async fn measure(job: Job) -> Result<Figures> {
@@ -67,7 +67,7 @@ async fn pages(target: &Target, times: usize) -> Result<Figures> {
             let answer = timeout(CALL_TIMEOUT, answer).await.context("a page did not come")??.expect(200)?;
             took.push(began.elapsed().as_secs_f64() * 1e3);
             let page: Page = serde_json::from_slice(answer.body)?;
-            // Page after page, so that what is deep in the list counts too.
+            // Page after page, so that the end of the list counts too.
             path = page.next.map_or_else(|| query.to_owned(), |cursor| format!("{query}&cursor={cursor}"));
         }
         took.sort_by(f64::total_cmp);
@@ -173,7 +173,7 @@ async fn subscribe(target: &Target, process: u32, subscribers: usize, gates: usi
     ]))
 }
 
-/// One subscriber. Speaks HTTP/1.0, so that the answer is not cut into chunks.
+/// One subscriber. Uses HTTP/1.0, so that the response is not chunked.
 struct Feed {
     stream: TcpStream,
     incoming: Vec<u8>,
@@ -221,7 +221,7 @@ impl Feed {
         Ok(())
     }
 
-    /// The next whole `id:` line, and what was before it is done with.
+    /// The next complete `id:` line; discards what was before it.
     fn next_id(&mut self) -> Option<u64> {
         let start = find(&self.incoming, b"\nid: ")? + 5;
         let length = find(&self.incoming[start..], b"\n")?;

@@ -51,7 +51,7 @@ impl Server {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
-        // One principal opens, asks and follows all that there is.
+        // One principal does everything, so its limits are raised.
         fs::write(data.join("folkmoot.toml"), UNLIMITED)?;
         let log_path = data.with_extension("log");
         let log = fs::File::create(&log_path)?;
@@ -109,8 +109,8 @@ impl Server {
         Ok(i64::try_from(count)?)
     }
 
-    /// Asks it to end, and fails if it has to be killed: what it leaves then is not what a user
-    /// has.
+    /// Stops it, and fails if it has to be killed: a killed server leaves another state than a
+    /// user's.
     pub(crate) fn stop(mut self) -> Result<()> {
         children::send("TERM", self.process.id());
         let since = Instant::now();
@@ -149,7 +149,7 @@ pub(crate) fn resident_bytes(process: u32) -> Result<u64> {
 }
 
 fn address_in(announced: &Path) -> Option<SocketAddr> {
-    // Half a file is no JSON, and the next look finds the rest.
+    // A partial file is not JSON; the next attempt reads the rest.
     let announced: Announced = serde_json::from_slice(&fs::read(announced).ok()?).ok()?;
     let address = announced.url.strip_prefix("http://")?;
     address.trim_end_matches('/').parse().ok()

@@ -1,9 +1,8 @@
-//! A long run at a steady load, to see whether anything grows that should not: memory, open files,
-//! the write-ahead log.
+//! A long run at a steady load, to see whether memory, open files or the write-ahead log grow.
 //!
-//! The load is a share of what the server can do at most, measured just before. Before it begins,
-//! the database is made larger than what SQLite keeps of one in memory, which would otherwise look
-//! like growth for as long as it takes to fill; the first fifth is warm-up too.
+//! The load is a share of the server's maximum, measured just before. First the database is grown
+//! beyond what SQLite keeps in memory, because filling that cache would look like growth; the first
+//! fifth is warm-up too.
 
 use std::{
     path::{Path, PathBuf},

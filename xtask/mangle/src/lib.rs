@@ -1,8 +1,7 @@
-//! Good input, spoiled: what every parser of ours is tried with.
+//! Spoiled input, with which all our parsers are tested.
 //!
-//! A parser of text that others wrote must never panic, take a second, or fill the memory.
-//! [`check`] gives it real samples with something wrong in them, and bytes at random. In CI it is a
-//! moment's worth. By hand it lasts as long as you say:
+//! A parser of untrusted text must never panic, take a second, or fill the memory. [`check`] gives
+//! it real samples with mistakes, and random bytes. CI runs it briefly. To run it longer:
 //!
 //! ```text
 //! FOLKMOOT_PARSERS_SECONDS=30 cargo test -p folkmoot-llm parsers -- --nocapture --test-threads=1
@@ -15,29 +14,27 @@ use std::{
 
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
 
-/// How long the processor may work on one input, and how long it may take where others use the
-/// machine at the same time.
+/// The CPU time for one input, and the wall time on a busy machine.
 const WORK_MAX: Duration = Duration::from_secs(1);
 const WALL_TIME_MAX: Duration = Duration::from_secs(60);
-/// How much memory a whole check may take beyond what was there before; only looked at where
-/// nothing else runs.
+/// The memory that a check may use; only checked if nothing else runs.
 const MEMORY_KB_MAX: u64 = 100 * 1024;
 /// How many inputs a check has in CI, and how many where each takes a process.
 const CASES: u32 = 150;
 const CASES_WITH_A_PROCESS: u32 = 12;
 
-/// Gives `parse` each of the samples as it is, and then spoiled in every way, and bytes at random.
-/// `parse` may return or refuse what it likes, but must not panic.
+/// Gives `parse` each sample unchanged, then spoiled in every way, and random bytes. `parse` may
+/// return or refuse anything, but must not panic.
 pub fn check(name: &str, samples: &[&str], parse: impl Fn(&[u8])) {
     run(name, samples, CASES, parse);
 }
 
-/// As [`check`], for what is only ever given text.
+/// As [`check`], for parsers of text.
 pub fn check_text(name: &str, samples: &[&str], parse: impl Fn(&str)) {
     run(name, samples, CASES, |bytes| parse(&String::from_utf8_lossy(bytes)));
 }
 
-/// As [`check`], where each input takes a process of its own.
+/// As [`check`], if each input needs a process.
 pub fn check_process(name: &str, samples: &[&str], parse: impl Fn(&[u8])) {
     run(name, samples, CASES_WITH_A_PROCESS, parse);
 }
@@ -81,8 +78,7 @@ fn run(name: &str, samples: &[&str], usual: u32, parse: impl Fn(&[u8])) {
     }
 }
 
-/// How long this thread has worked in all, which does not count others; nothing where the kernel
-/// does not say.
+/// The CPU time of this thread; `None` if the kernel does not report it.
 fn worked() -> Option<Duration> {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(told.split_whitespace().next()?.parse().ok()?))
@@ -95,7 +91,7 @@ fn memory_kb(field: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Bytes of which most were good once.
+/// Mostly valid bytes.
 pub fn input(samples: &[&str]) -> BoxedStrategy<Vec<u8>> {
     let samples: Vec<Vec<u8>> = samples.iter().map(|sample| sample.as_bytes().to_vec()).collect();
     let wild = vec(any::<u8>(), 0..300).boxed();
@@ -111,8 +107,7 @@ pub fn input(samples: &[&str]) -> BoxedStrategy<Vec<u8>> {
     prop_oneof![8 => spoiled, 1 => wild].boxed()
 }
 
-/// One thing that can be wrong. Places are parts of the whole, so that they fit whatever came
-/// before.
+/// One mistake. Positions are relative, so that they fit any input.
 #[derive(Clone, Debug)]
 enum Spoil {
     Flip(f64, u8),
@@ -155,7 +150,7 @@ fn spoil() -> impl Strategy<Value = Spoil> {
     ]
 }
 
-/// What has broken parsers before.
+/// Inputs that have broken parsers before.
 const PIECES: &[&[u8]] = &[
     b"\"",
     b"\\",
@@ -240,7 +235,7 @@ impl Spoil {
             Spoil::Swap(..) => {}
             Spoil::Cut(at) => bytes.truncate(place(*at)),
         }
-        // Whatever was multiplied: longer ones only make the run longer.
+        // Longer inputs only take longer.
         bytes.truncate(1 << 20);
     }
 }

@@ -1,5 +1,4 @@
-//! The model's server, which lives as long as this process: it ends when the pipe to it closes,
-//! whatever ends us.
+//! The model's server. It ends when our pipe closes, so it never outlives this process.
 
 use std::{
     fs,
@@ -80,7 +79,7 @@ impl Server {
         bail!("the model's server is not ready after {START_LIMIT:?}");
     }
 
-    /// It says 503 while it loads.
+    /// It answers 503 while it loads.
     fn is_healthy(&self) -> bool {
         let ask = || -> std::io::Result<[u8; 12]> {
             let host = self.address.trim_start_matches("http://");

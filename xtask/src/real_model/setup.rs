@@ -1,5 +1,4 @@
-//! What `real-model` needs: a Python with the server in it, and the model. Both are made once and
-//! kept.
+//! Sets up `real-model`: a Python with the server, and the model. Both are created once and kept.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,7 +16,7 @@ pub(super) fn server(home: &Path) -> Result<PathBuf> {
     python::with(&home.join("venv"), &scripts().join("server.txt"), &options, "llama.cpp's server")
 }
 
-/// Returns where the model is, whose SHA-256 was compared just now.
+/// The path of the model, after its SHA-256 was compared.
 pub(super) fn model(home: &Path, python: &Path) -> Result<PathBuf> {
     let output = terminated_with_us(python)
         .arg(scripts().join("get_model.py"))

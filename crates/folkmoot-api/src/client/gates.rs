@@ -7,9 +7,7 @@ use futures_util::{Stream, StreamExt};
 use reqwest::{Method, header::ACCEPT};
 
 use super::{ANSWER_TIMEOUT, Client, Error, feed, patiently};
-use crate::wire::{
-    Amend, Cancel, Extend, Gate, GateList, GateListParams, OpenGate, Verdict, WaitFor, WaitMany, Waited,
-};
+use crate::wire::{Amend, Cancel, Extend, Gate, GateList, GateListParams, OpenGate, Verdict, WaitMany, Waited};
 
 impl Client {
     /// Opens a gate.
@@ -66,9 +64,7 @@ impl Client {
     /// Waits for a decision at most `timeout` (the server allows a minute); the gate comes back
     /// either way.
     pub async fn wait_gate(&self, id: &GateId, timeout: Duration) -> Result<Gate, Error> {
-        let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
-        let request = self.request(Method::GET, &format!("/v1/gates/{id}/wait")).query(&wait);
-        self.json(request.timeout(timeout + ANSWER_TIMEOUT)).await
+        self.wait(&format!("/v1/gates/{id}/wait"), timeout).await
     }
 
     /// Waits until the gate is decided, through restarts of the server. `patience` is how long a

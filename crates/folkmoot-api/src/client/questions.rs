@@ -5,8 +5,8 @@ use std::time::Duration;
 use folkmoot_core::QuestionId;
 use reqwest::Method;
 
-use super::{ANSWER_TIMEOUT, Client, Error, patiently};
-use crate::wire::{Answer, Ask, Question, QuestionList, QuestionListParams, WaitFor, WithReason};
+use super::{Client, Error, patiently};
+use crate::wire::{Answer, Ask, Question, QuestionList, QuestionListParams, WithReason};
 
 impl Client {
     /// Asks.
@@ -73,9 +73,7 @@ impl Client {
     /// Waits for an answer at most `timeout` (the server allows a minute); the question comes back
     /// either way.
     pub async fn wait_question(&self, id: &QuestionId, timeout: Duration) -> Result<Question, Error> {
-        let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
-        let request = self.request(Method::GET, &format!("/v1/questions/{id}/wait")).query(&wait);
-        self.json(request.timeout(timeout + ANSWER_TIMEOUT)).await
+        self.wait(&format!("/v1/questions/{id}/wait"), timeout).await
     }
 
     /// Waits until the question is closed, through restarts of the server. `patience` is how long a

@@ -1,14 +1,12 @@
 //! Runs, and the steps of those that somebody else executes.
 
-use std::time::Duration;
-
 use folkmoot_core::RunId;
 use reqwest::{Method, StatusCode};
 
-use super::{ANSWER_TIMEOUT, Client, Error, audit::AfterParams};
+use super::{Client, Error, audit::AfterParams};
 use crate::wire::{
     AuditPage, EndRun, JournalEntry, JournalListParams, JournalPage, RecordStep, ResumeRun, Run, RunList,
-    RunListParams, StartRun, WaitFor, WithReason,
+    RunListParams, StartRun, WithReason,
 };
 
 impl Client {
@@ -25,14 +23,6 @@ impl Client {
     /// A page of runs.
     pub async fn runs(&self, query: &RunListParams) -> Result<RunList, Error> {
         self.get("/v1/runs", query).await
-    }
-
-    /// Waits until the run is over, at most `timeout` (the server allows a minute); the run comes
-    /// back either way.
-    pub async fn wait_run(&self, id: &RunId, timeout: Duration) -> Result<Run, Error> {
-        let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
-        let request = self.request(Method::GET, &format!("/v1/runs/{id}/wait")).query(&wait);
-        self.json(request.timeout(timeout + ANSWER_TIMEOUT)).await
     }
 
     /// Part of a run's journal.

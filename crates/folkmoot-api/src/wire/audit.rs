@@ -23,19 +23,14 @@ pub struct AuditEntry {
     /// Of the payload.
     pub version: u32,
     /// The principal, or `system`.
-    #[schema(value_type = String)]
     pub actor: Name,
     /// The agent that the principal spoke for.
-    #[schema(value_type = Option<String>)]
     pub on_behalf_of: Option<Name>,
     /// The session it belongs to.
-    #[schema(value_type = Option<String>)]
     pub session: Option<SessionId>,
     /// What caused it.
-    #[schema(value_type = String)]
     pub command_id: CommandId,
     /// When, with six decimals.
-    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// JSON, as text.
     pub payload: String,
@@ -44,7 +39,6 @@ pub struct AuditEntry {
     /// 64 hexadecimal digits.
     pub hash: String,
     /// The token that was shown for it; null for what Folkmoot and its workflows do.
-    #[schema(value_type = Option<String>)]
     pub token_id: Option<TokenId>,
 }
 
@@ -61,7 +55,6 @@ pub struct AuditPage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Checkpoint {
     /// When it was so.
-    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// The hash of the log's first event.
     pub first: String,
@@ -109,7 +102,6 @@ pub struct Erase {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Erased {
     /// Now, and not before.
-    #[schema(value_type = Vec<String>)]
     pub erased: Vec<Digest>,
     /// Whether the bytes are gone from the database's files too. PostgreSQL removes them in its own
     /// time.

@@ -2,24 +2,23 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use folkmoot_core::{
-    Digest, GateId, Name, QuestionId, RunId, SessionId, Timeout, Timestamp,
+use folkmoot_core::{Digest, GateId, Name, QuestionId, RunId, SessionId, Timeout, Timestamp, gate::OnTimeout};
+use folkmoot_debate::{
+    self as debate, CastVote, DecidedBy, Dissent, NoDecision, Provenance, Style, Switch, Topology, Turns,
     agent::{AgentRole, DebatePhase, Domain, Score, Share},
-    debate::{
-        self, CastVote, DecidedBy, Dissent, NoDecision, Provenance, Style, Switch, Topology, Turns,
-        record::DebateStatus,
-    },
-    gate::OnTimeout,
+    record::DebateStatus,
     voting::{ElectionResult, Fallback, TieBreak, VotingMethod},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Fault, Outage, PlanBudget, object, schema};
 
 /// Starts a debate. Only the topic is needed: a preset says the rest, and every field changes what
 /// the preset says.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"topic": "Is a queue or a log the better fit for our audit trail?", "preset": "economy", "agents": 3}))]
@@ -28,128 +27,94 @@ pub struct StartDebate {
     #[schema(min_length = 1, max_length = 65536)]
     pub topic: String,
     /// What to call it; made unless it is given. A known one is refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_run_id)]
     pub id: Option<RunId>,
     /// Its session; a new UUID unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
     /// How many agents, or which; as many as the preset has unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_agents)]
     pub agents: Option<Agents>,
     /// `full` (all phases, unless it is given), `economy` (ends where the first answers agree) or
     /// `quick` (answers and a vote).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// Who hears whom; `auto` is what fits the team.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_topology)]
+    #[schema(schema_with = schema::or_auto::<Topology>)]
     pub topology: Option<OrAuto<Topology>>,
     /// Who plans; `auto` is `adaptive`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_planning)]
+    #[schema(schema_with = schema::or_auto::<Style>)]
     pub planning: Option<OrAuto<Style>>,
     /// How ballots are counted; `auto` is what fits the number of agents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_voting)]
+    #[schema(schema_with = schema::or_auto::<VotingMethod>)]
     pub voting: Option<OrAuto<VotingMethod>>,
     /// What decides where nobody beats every other one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_voting_fallback)]
     pub voting_fallback: Option<Fallback>,
     /// What tells those apart who are first together; `none` lets a tie be a tie.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_tie_break)]
+    #[schema(schema_with = schema::or_none::<TieBreak>)]
     pub tie_break: Option<OrNone<TieBreak>>,
     /// How many must vote.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub minimum_votes: Option<u32>,
     /// How many rounds at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 10)]
     pub max_rounds: Option<u32>,
     /// How much agreement ends it, from 0 to 1 in hundredths.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_share)]
+    #[schema(value_type = Option<f64>, minimum = 0, maximum = 1, multiple_of = 0.01)]
     pub min_consensus: Option<Decimal>,
     /// Phases that are to be otherwise than the preset has them: `true`, `false` or `"auto"` for
     /// each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schema(schema_with = schema::phases)]
     pub phases: BTreeMap<DebatePhase, PhaseSwitch>,
     /// Whether agreement ends it before its last round.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub early_exit: Option<bool>,
     /// Whether it ends where the first answers, given blindly, are the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub early_agreement: Option<bool>,
     /// How many agents answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub answers: Option<u32>,
     /// How many agents speak at the same time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 64)]
     pub max_parallel: Option<u32>,
     /// What code is to be written in; guessed from the topic unless it is given. `none` for a topic
     /// that is not about code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// How often it is asked what is unclear.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 10)]
     pub clarification_rounds: Option<u32>,
     /// Who answers that: `agent` (unless it is given) or `person`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructor: Option<String>,
     /// How often an agent mends its own draft before others see it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 10)]
     pub self_evolvement_iterations: Option<u32>,
     /// How often the best answer is tried, reflected on and tried again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 10)]
     pub reflexion_attempts: Option<u32>,
     /// How many of its earlier reflections whoever tries again is shown, the newest; 10 unless it
     /// is given, which is all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 100)]
     pub reflections_max: Option<u32>,
     /// How often the red team attacks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 10)]
     pub adversarial_rounds: Option<u32>,
     /// How many tools an agent may call in a turn; 0 for none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 32)]
     pub tool_calls_max: Option<u32>,
     /// Whether lessons of earlier debates are shown, and new ones kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lessons: Option<bool>,
     /// Where people are asked.
-    #[serde(default, deserialize_with = "object::maybe", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::maybe")]
     pub gates: Option<DebateGates>,
     /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// The longest answer of a model, in tokens; what the provider's configuration says unless it
     /// is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000000)]
     pub max_tokens: Option<u32>,
     /// What it may spend; what the configuration says unless it is given.
-    #[serde(default, deserialize_with = "object::maybe", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::maybe")]
     pub budget: Option<PlanBudget>,
     /// How long it may be worked on; waiting is not counted. 24 hours unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub timeout_ms: Option<u64>,
     /// A repository on the server: code is committed there, on a branch of the debate's own. Only
     /// for whoever may decide.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
     /// When the project's own commands are run: `post_proposal`, `post_optimization`,
     /// `post_adversarial`, `post_convergence`. Only for whoever may decide.
@@ -167,32 +132,27 @@ pub enum Agents {
 }
 
 /// An agent.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewAgent {
     /// Unique in its debate.
-    #[schema(schema_with = schema::name)]
     pub id: Name,
     /// What it is there for.
-    #[schema(schema_with = schema::agent_role)]
     pub role: AgentRole,
     /// Who runs its model; the debate's unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// Which model of that provider; its default unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// What it knows best; what the topic is about unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_domain)]
     pub domain: Option<Domain>,
     /// How good it has been until now, from 0 to 10 in tenths; 7 unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_score)]
+    #[schema(value_type = Option<f64>, minimum = 0, maximum = 10, multiple_of = 0.1)]
     pub score: Option<Decimal>,
 }
 
 /// Where people are asked, and what their silence means.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DebateGates {
@@ -200,26 +160,18 @@ pub struct DebateGates {
     pub enabled: bool,
     /// After which phases.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(schema_with = schema::gate_points)]
     pub gate_points: Vec<DebatePhase>,
     /// How long a gate waits; as the server's policy says unless it is given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_timeout)]
     pub timeout_ms: Option<Timeout>,
     /// What a timeout does; as the server's policy says unless it is given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_on_timeout)]
     pub on_timeout: Option<OnTimeout>,
     /// What a rejection does: `fail` (unless it is given), `retry` the phase, or `continue` with
     /// what was said.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub on_rejected: Option<String>,
     /// Whom to tell, beside the feed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notification_channels: Vec<String>,
     /// Who may decide.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_names)]
     pub reviewers: Option<Vec<Name>>,
 }
 
@@ -377,12 +329,9 @@ fn decimal(share: Option<Share>) -> Option<f64> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DebateStarted {
     /// The debate's id; `/v1/runs` has it under the same.
-    #[schema(value_type = String)]
     pub id: RunId,
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// Where it is.
-    #[schema(schema_with = schema::debate_status)]
     pub status: DebateStatus,
 }
 
@@ -390,15 +339,12 @@ pub struct DebateStarted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Debate {
     /// The debate's id: the row's `debate_id`.
-    #[schema(value_type = String)]
     pub id: RunId,
     /// Its session: the row's `id`.
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// What it is about; null where it was erased.
     pub topic: Option<String>,
     /// Where it is. `paused` while it waits for people.
-    #[schema(schema_with = schema::debate_status)]
     pub status: DebateStatus,
     /// Who hears whom; null before it began.
     pub topology_type: Option<String>,
@@ -408,15 +354,11 @@ pub struct Debate {
     #[schema(value_type = Option<Object>)]
     pub config: Option<Value>,
     /// Who started it.
-    #[schema(value_type = String)]
     pub initiated_by: Name,
-    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// When it last moved.
-    #[schema(value_type = String, format = DateTime)]
     pub updated_at: Timestamp,
     /// When it was over.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub completed_at: Option<Timestamp>,
     /// How many rounds are over.
     pub total_rounds: u32,
@@ -429,16 +371,13 @@ pub struct Debate {
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Value>,
     /// The phase it is in, or was in last.
-    #[schema(schema_with = schema::maybe_debate_phase)]
     pub phase: Option<DebatePhase>,
     /// The round; 0 before the first.
     pub round: u32,
     /// The gate at which it waits.
-    #[schema(value_type = Option<String>)]
     pub waiting_at: Option<GateId>,
     /// What it has asked people, and waits for.
     #[serde(default)]
-    #[schema(value_type = Vec<String>)]
     pub questions: Vec<QuestionId>,
     /// The providers of models that it waits for. It goes on by itself when they are back, or at
     /// once when its run is resumed.
@@ -466,34 +405,26 @@ pub struct DebateCost {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateProgress {
     /// The debate's id.
-    #[schema(value_type = String)]
     pub id: RunId,
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// Where it is.
-    #[schema(schema_with = schema::debate_status)]
     pub status: DebateStatus,
     /// The phase it is in, or was in last.
-    #[schema(schema_with = schema::maybe_debate_phase)]
     pub phase: Option<DebatePhase>,
     /// The round; 0 before the first.
     pub round: u32,
     /// Who leads the phase.
-    #[schema(value_type = Option<String>)]
     pub leader: Option<Name>,
     /// Those of the phase who have not spoken yet.
-    #[schema(value_type = Vec<String>)]
     pub speaking: Vec<Name>,
     /// Turns with an answer, and with none of each sort.
     pub turns: DebateTurns,
     /// Votes that count, of this round.
     pub votes: u32,
     /// The gate at which it waits.
-    #[schema(value_type = Option<String>)]
     pub waiting_at: Option<GateId>,
     /// What it has asked people, and waits for.
     #[serde(default)]
-    #[schema(value_type = Vec<String>)]
     pub questions: Vec<QuestionId>,
     /// The providers of models that it waits for. It goes on by itself when they are back, or at
     /// once when its run is resumed.
@@ -531,12 +462,9 @@ impl From<Turns> for DebateTurns {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateResults {
     /// The debate's id.
-    #[schema(value_type = String)]
     pub id: RunId,
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// `completed`
-    #[schema(schema_with = schema::debate_status)]
     pub status: DebateStatus,
     /// What was decided, and how; also where nothing was.
     pub verdict: DebateVerdict,
@@ -560,7 +488,6 @@ pub struct DebateResults {
 /// An answer of a debate that decided nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UndecidedAnswer {
-    #[schema(value_type = String)]
     pub author: Name,
     /// In words.
     pub answer: String,
@@ -575,18 +502,14 @@ pub struct UndecidedAnswer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateVerdict {
     /// Whose answer it is; nobody's where nothing was decided.
-    #[schema(value_type = Option<String>)]
     pub winner: Option<Name>,
     /// What decided.
-    #[schema(schema_with = schema::maybe_decided_by)]
     pub decided_by: Option<DecidedBy>,
     /// Why nothing was.
-    #[schema(schema_with = schema::maybe_no_decision)]
     pub no_decision: Option<NoDecision>,
     /// More about why, in words.
     pub reason: String,
     /// How ballots were counted.
-    #[schema(schema_with = schema::maybe_voting_method)]
     pub voting_method: Option<VotingMethod>,
     /// How the vote went: unanimous, by majority, by weight; empty where nobody voted.
     pub label: String,
@@ -628,10 +551,8 @@ pub struct DebateTests {
 /// One vote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateBallot {
-    #[schema(value_type = String)]
     pub voter: Name,
     /// Whom it ranks, the best first; nobody where it was refused.
-    #[schema(value_type = Vec<String>)]
     pub ranking: Vec<Name>,
     /// How sure the voter is, from 0 to 1.
     pub confidence: f64,
@@ -646,10 +567,8 @@ pub struct DebateBallot {
 /// What somebody holds against the winner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DebateDissent {
-    #[schema(value_type = String)]
     pub agent: Name,
     /// Whose answer it would take.
-    #[schema(value_type = Option<String>)]
     pub prefers: Option<Name>,
     pub objection: String,
 }
@@ -704,16 +623,13 @@ pub struct DebateVotes {
 pub struct DebateVote {
     /// In which round.
     pub round: u32,
-    #[schema(value_type = String)]
     pub voter: Name,
     /// Whom it ranks, the best first; nobody where it was refused.
-    #[schema(value_type = Vec<String>)]
     pub ranking: Vec<Name>,
     /// How sure the voter is, from 0 to 1.
     pub confidence: f64,
     /// Why it does not count.
     pub refused: Option<String>,
-    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
 }
 
@@ -722,15 +638,11 @@ pub struct DebateVote {
 pub struct DebateTurn {
     /// A UUID.
     pub id: String,
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     pub round: u32,
-    #[schema(schema_with = schema::debate_phase)]
     pub phase: DebatePhase,
-    #[schema(value_type = String)]
     pub agent_id: Name,
     /// As what.
-    #[schema(schema_with = schema::agent_role)]
     pub agent_role: AgentRole,
     /// Who runs the model.
     pub provider: String,
@@ -751,7 +663,6 @@ pub struct DebateTurn {
     /// What the turn was for and what became of it, its tokens and its cost.
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Value>,
-    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// How long the answer took.
     pub response_time_ms: u64,
@@ -767,26 +678,20 @@ pub struct DebateTurnList {
 }
 
 /// Which turns.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DebateTurnQuery {
     /// Only of this phase.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::debate_phase)]
     pub phase: Option<DebatePhase>,
     /// Only of this agent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::name)]
     pub agent: Option<Name>,
     /// Only of this round.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
     /// From `next` of the page before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// How many; 50 unless it is given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<u32>,
 }
@@ -796,12 +701,10 @@ pub struct DebateTurnQuery {
 pub struct CodeVersion {
     /// A UUID.
     pub id: String,
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// The turn that wrote it.
     pub turn_id: Option<String>,
     /// Whose turn that was.
-    #[schema(value_type = Option<String>)]
     pub author: Option<Name>,
     /// In which language.
     pub language: String,
@@ -818,7 +721,6 @@ pub struct CodeVersion {
     pub metrics: Option<Value>,
     /// What changed; null for the first.
     pub diff_from_previous: Option<String>,
-    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
 }
 
@@ -841,45 +743,40 @@ pub struct DebateList {
 }
 
 /// Which debates.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DebateListParams {
     /// Only these.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::debate_status)]
     pub status: Option<DebateStatus>,
     /// From `next` of the page before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// How many; 50 unless it is given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<u32>,
 }
 
 /// Part of a list.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct VersionListParams {
     /// From `next` of the page before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// How many; 50 unless it is given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<u32>,
 }
 
 /// Which gates of a debate.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DebateGateQuery {
     /// Only these.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::status)]
     pub status: Option<folkmoot_core::GateStatus>,
 }
 
@@ -887,14 +784,11 @@ pub struct DebateGateQuery {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrailEntry {
     #[serde(rename = "type")]
-    #[schema(schema_with = schema::provenance)]
     pub kind: Provenance,
-    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// The event of the log that has it.
     pub position: u64,
     /// Whose doing it is.
-    #[schema(value_type = Option<String>)]
     pub agent: Option<Name>,
     /// The step of the run's journal that has it.
     pub step: Option<String>,
@@ -928,23 +822,19 @@ pub struct TrailSummary {
 }
 
 /// Which part of a trail.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct TrailQuery {
     /// Only of this type.
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::provenance)]
+    #[serde(rename = "type")]
     pub kind: Option<Provenance>,
     /// Only of this agent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::name)]
     pub agent: Option<Name>,
     /// From `next` of the page before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// How many; 100 unless it is given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
@@ -953,10 +843,8 @@ pub struct TrailQuery {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateReplay {
     /// The debate's id.
-    #[schema(value_type = String)]
     pub id: RunId,
     /// As the debate is; a replay changes nothing.
-    #[schema(schema_with = schema::debate_status)]
     pub status: DebateStatus,
     /// Whether it ended as it had ended before: with the same verdict, answer and code, or with the
     /// same failure.
@@ -972,7 +860,6 @@ pub struct DebateReplay {
     /// Where the record ends, for a debate that is not over, or was ended from outside.
     pub until: Option<String>,
     /// The gate at which the debate waits.
-    #[schema(value_type = Option<String>)]
     pub waiting_at: Option<GateId>,
 }
 
@@ -989,11 +876,11 @@ pub struct ReplayDiffers {
 }
 
 /// Why a debate is cancelled.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct CancelDebate {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -1019,7 +906,6 @@ pub struct CorrectLesson {
 pub struct DebateLesson {
     pub id: String,
     /// Which debate learnt it.
-    #[schema(value_type = String)]
     pub debate_id: RunId,
     /// Where it holds.
     pub domain: String,
@@ -1031,13 +917,11 @@ pub struct DebateLesson {
     pub lesson: String,
     /// The digest of that text, under which it can be erased: then it is shown to no debate any
     /// more.
-    #[schema(value_type = String)]
     pub digest: Digest,
     /// How sure that is, from 0 to 1.
     pub confidence: f64,
     /// Words to find it by.
     pub tags: Vec<String>,
     /// When it was learnt.
-    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
 }

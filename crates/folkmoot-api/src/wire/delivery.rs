@@ -5,15 +5,13 @@ use folkmoot_core::{
     delivery::{self, DeliveryStatus, Pattern},
 };
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
-
-use super::schema;
 
 /// One message about one event, to one channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Delivery {
     /// The same however often it is sent; a webhook has it as `webhook-id`.
-    #[schema(value_type = String)]
     pub id: DeliveryId,
     pub channel: String,
     /// What it is about: a gate's, question's or halt's id, `run:…`.
@@ -24,40 +22,32 @@ pub struct Delivery {
     /// The event's place in the log.
     pub position: u64,
     /// Where it is in its life.
-    #[schema(schema_with = schema::delivery_status)]
     pub state: DeliveryStatus,
     /// How often it was sent, since it was made or last sent again.
     pub attempts: u32,
     /// Why the last attempt that failed did.
     pub last_error: Option<String>,
     /// When the event happened.
-    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// When it is sent next, or may be again.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub due_at: Option<Timestamp>,
     /// When it was delivered, or died.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
 }
 
 /// Which deliveries.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct DeliveryListParams {
     /// Only these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::delivery_status)]
     pub state: Option<DeliveryStatus>,
     /// Only to this channel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     /// Where another page ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// At most so many, up to 500; 50 unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
@@ -98,17 +88,18 @@ pub struct TestChannel {
 }
 
 /// What came of a test.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Tested {
     /// Who was to be told.
     pub channel: String,
     /// Whether they were.
     pub delivered: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 /// Somebody who can be told.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Channel {
     /// What gates call it.
@@ -119,10 +110,8 @@ pub struct Channel {
     #[schema(value_type = Vec<String>)]
     pub events: Vec<Pattern>,
     /// Why it cannot be told anything now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// The newest message that is dead, or failed and waits to be sent again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<Delivery>,
 }
 

@@ -22,24 +22,18 @@ pub struct Event {
     /// Of the payload.
     pub version: u32,
     /// The principal, or `system`.
-    #[schema(value_type = String)]
     pub actor: Name,
     /// The agent that the principal spoke for.
-    #[schema(value_type = Option<String>)]
     pub on_behalf_of: Option<Name>,
     /// The session it belongs to.
-    #[schema(value_type = Option<String>)]
     pub session: Option<SessionId>,
     /// What caused it.
-    #[schema(value_type = String)]
     pub command_id: CommandId,
-    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// What happened, in detail.
     #[schema(value_type = Object)]
     pub payload: Arc<RawValue>,
     /// The token that was shown for it; null for what Folkmoot and its workflows do.
-    #[schema(value_type = Option<String>)]
     pub token_id: Option<TokenId>,
 }
 

@@ -5,79 +5,57 @@ use folkmoot_core::{
     gate::{self, Choice, DecisionWord, GateKind, GateMode, GateState, GateType, Next, OnTimeout, Risk, SelfReview},
 };
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{object, schema};
 
 /// Opens a gate. Only `summary` is needed.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"summary": "Deploy 1.4.2 to production", "risk": "high", "timeout_ms": 1_800_000, "dedupe_key": "deploy-1.4.2"}))]
 pub struct OpenGate {
     /// One line; the first line of the summary unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What is to be decided, in words.
     pub summary: String,
     /// Where in the run it stands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_phase)]
     pub phase: Option<Phase>,
     /// The run that cannot pass. An unknown one is started, as yours.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_run_id)]
     pub run_id: Option<RunId>,
     /// The session it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
     /// What sort of request; `custom` unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_kind)]
     pub kind: Option<GateKind>,
     /// What is at stake; `medium` unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_risk)]
     pub risk: Option<Risk>,
     /// What the reviewer can look at.
     #[serde(default, deserialize_with = "object::list", skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<NewArtifact>,
     /// How long it waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_timeout)]
     pub timeout_ms: Option<Timeout>,
     /// What a timeout does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::asked_on_timeout)]
     pub on_timeout: Option<OnTimeout>,
     /// What the reviewer can say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_choices)]
     pub allowed: Option<Vec<Choice>>,
     /// Who may decide; anybody with the role unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_names)]
     pub reviewers: Option<Vec<Name>>,
     /// Approvals needed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quorum: Option<u32>,
     /// Rejections needed to end it; 1 unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reject_quorum: Option<u32>,
     /// Whether whoever started the run may decide.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_self_review)]
     pub self_review: Option<SelfReview>,
-    /// "Ask once": while your gate with this key is pending, opening it again returns it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// "Ask once": while your gate with this key is pending, opening it again returns it. Another
+    /// request with the key is refused.
     pub dedupe_key: Option<String>,
     /// Whom to tell, beside the feed: names of webhooks or of configured channels. At most 16, with
     /// those that the policy names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notification_channels: Vec<String>,
     /// The agent that you speak for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_name)]
     pub on_behalf_of: Option<Name>,
 }
 
@@ -93,83 +71,65 @@ pub struct NewArtifact {
 }
 
 /// Changes what a gate asks. What is left out stays.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"summary": "Deploy 1.4.3 to production"}))]
 pub struct Amend {
     /// A new title.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// A new summary.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// A higher risk.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_risk)]
     pub risk: Option<Risk>,
     /// New artifacts, instead of all the old ones.
-    #[serde(default, deserialize_with = "object::maybe_list", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::maybe_list")]
     pub artifacts: Option<Vec<NewArtifact>>,
 }
 
 /// What goes with a decision whose word is in the path.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
     /// Why. A rejection and an override need one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What to do otherwise, with an adjustment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
     /// A text to use instead, with an adjustment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<String>,
     /// The digest of what you saw. A gate whose content has changed since refuses the decision.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_digest)]
     pub digest: Option<Digest>,
     /// An admin's approval or rejection without the quorum; it needs a reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
     /// Must be your own name, if it is given: who decides comes from the credential.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_name)]
     pub reviewer: Option<Name>,
     /// The gate that you mean, where the path names only its debate. Where the path names a gate,
     /// it must be that one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
     pub request_id: Option<GateId>,
 }
 
 /// A decision whose word is in the body.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"decision": "approve", "reason": "the tests pass"}))]
 pub struct Decide {
     /// What you say.
-    #[schema(schema_with = schema::choice)]
     pub decision: Choice,
     /// Why. A rejection and an override need one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What to do otherwise, with an adjustment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
     /// A text to use instead, with an adjustment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<String>,
     /// The digest of what you saw.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_digest)]
     pub digest: Option<Digest>,
     /// An admin's approval without the quorum; it needs a reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
     /// Must be your own name, if it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_name)]
     pub reviewer: Option<Name>,
 }
 
@@ -183,13 +143,13 @@ impl Decide {
 
 impl Verdict {
     /// What is said, on this gate. A body that names another one is refused.
-    pub fn on(self, gate: GateId, choice: Choice) -> Result<gate::Verdict, Refusal> {
+    pub fn on(self, gate: GateId, choice: Choice) -> Result<gate::Review, Refusal> {
         let Verdict { reason, feedback, edited, digest, force, reviewer, request_id } = self;
         if request_id.is_some_and(|meant| meant != gate) {
             return Err(Refusal::invalid("request_id", "is another gate than the path's; leave it out"));
         }
         let reason = reason.unwrap_or_default();
-        Ok(gate::Verdict { gate, choice, reason, feedback, edited, digest, force, reviewer })
+        Ok(gate::Review { gate, choice, reason, feedback, edited, digest, force, reviewer })
     }
 }
 
@@ -199,70 +159,60 @@ impl Verdict {
 #[schema(example = json!({"timeout_ms": 172_800_000}))]
 pub struct Extend {
     /// From now on; it must end later than the deadline that stands.
-    #[schema(schema_with = schema::timeout)]
     pub timeout_ms: Timeout,
 }
 
 /// Withdraws a gate.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"reason": "not needed any more"}))]
 pub struct Cancel {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 /// Which gates to list. Pending ones come by risk, deadline and age, others newest first.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct GateListParams {
     /// Only these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::status)]
     pub status: Option<GateStatus>,
     /// Only of this run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::run_id)]
     pub run: Option<RunId>,
     /// Only of this session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::session_id)]
     pub session: Option<SessionId>,
     /// Only those that this principal opened.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::name)]
     pub requested_by: Option<Name>,
     /// Pending gates of all requesters in turn: the most urgent one of each, then the second of
     /// each. Without other filters, and without a next page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interleaved: bool,
     /// `next` of the page before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// At most so many, up to 500; 50 unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 
 /// How long a wait may last.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct WaitFor {
     /// At most so long, up to 60,000; 30,000 unless it is given. Then what was waited for comes
     /// back as it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
 /// Waits for many gates on one connection.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaitMany {
     /// Up to 10,000 of them.
-    #[schema(schema_with = schema::gate_ids)]
     pub ids: Vec<GateId>,
     /// Whether to answer only when all are decided; the first is enough unless it is given. A
     /// stream ignores it.
@@ -270,7 +220,6 @@ pub struct WaitMany {
     pub all: bool,
     /// At most so long, up to 60,000; 30,000 unless it is given. A stream lasts until all are
     /// decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
@@ -280,7 +229,6 @@ pub struct Waited {
     /// Those that are decided.
     pub decided: Vec<Gate>,
     /// Those that are not.
-    #[schema(value_type = Vec<String>)]
     pub pending: Vec<GateId>,
 }
 
@@ -297,86 +245,66 @@ pub struct GateList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Gate {
     /// Unique across everything.
-    #[schema(value_type = String)]
     pub id: GateId,
     /// Where it is in its life.
-    #[schema(schema_with = schema::status)]
     pub status: GateStatus,
     /// The run that cannot pass.
-    #[schema(value_type = Option<String>)]
     pub run_id: Option<RunId>,
     /// The session it belongs to.
-    #[schema(value_type = Option<String>)]
     pub session_id: Option<SessionId>,
     /// One line.
     pub title: String,
     /// What is to be decided; null where it was erased.
     pub summary: Option<String>,
     /// Where in the run it stands.
-    #[schema(value_type = String)]
     pub phase: Phase,
     /// What sort of request.
-    #[schema(schema_with = schema::kind)]
     pub kind: GateKind,
     /// How it is decided.
     #[serde(rename = "type")]
-    #[schema(schema_with = schema::gate_type)]
     pub gate_type: GateType,
     /// Whether it blocks.
-    #[schema(schema_with = schema::mode)]
     pub mode: GateMode,
     /// What is at stake.
-    #[schema(schema_with = schema::risk)]
     pub risk: Risk,
     /// What the reviewer can look at.
     pub artifacts: Vec<Artifact>,
     /// The rule that made it stand here.
     pub why: String,
     /// The principal that opened it.
-    #[schema(value_type = String)]
     pub requested_by: Name,
     /// The agent that the principal spoke for.
-    #[schema(value_type = Option<String>)]
     pub on_behalf_of: Option<Name>,
     /// When it was opened.
-    #[schema(value_type = String, format = DateTime)]
     pub requested_at: Timestamp,
     /// How long it waits.
-    #[schema(schema_with = schema::timeout)]
     pub timeout_ms: Timeout,
     /// The first moment too late; null where there is none.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub deadline: Deadline,
     /// What a timeout does.
-    #[schema(schema_with = schema::on_timeout)]
     pub on_timeout: OnTimeout,
     /// Whether admins were told and it waits for the last time.
     pub escalated: bool,
     /// What the reviewer can say.
-    #[schema(schema_with = schema::choices)]
     pub allowed: Vec<Choice>,
     /// Who may decide; empty means any reviewer.
-    #[schema(value_type = Vec<String>)]
     pub reviewers: Vec<Name>,
     /// Approvals needed.
     pub quorum: u32,
     /// Rejections needed to end it.
     pub reject_quorum: u32,
     /// Whether whoever started the run may decide.
-    #[schema(schema_with = schema::self_review)]
     pub self_review: SelfReview,
     /// What the requester calls it.
     pub dedupe_key: Option<String>,
     /// Whom to tell, beside the feed.
     pub notification_channels: Vec<String>,
     /// How a person must show that they decide, where the configuration demands something.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_presence)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
     /// Counts the contents it has had.
     pub revision: u32,
     /// Of the content; name it when you decide.
-    #[schema(value_type = String)]
     pub digest: Digest,
     /// The voices so far, while it is pending.
     pub votes: Vec<Vote>,
@@ -386,23 +314,21 @@ pub struct Gate {
     /// What was decided; null while it is pending.
     pub decision: Option<Decision>,
     /// What follows for the run; null while it is pending.
-    #[schema(schema_with = schema::maybe_next)]
     pub outcome: Option<Next>,
 }
 
 /// What the reviewer can look at.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Artifact {
     /// As the requester calls it.
     pub name: String,
     pub media_type: String,
     /// Of the content.
-    #[schema(value_type = String)]
     pub digest: Digest,
     /// How long it is.
     pub bytes: u64,
     /// The text; not in lists, and null where it was erased.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
 }
 
@@ -410,7 +336,6 @@ pub struct Artifact {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct VoteTally {
     /// The choice that the votes are counted for.
-    #[schema(schema_with = schema::choice)]
     pub choice: Choice,
     /// Votes that count for it so far; rejections and adjustments count together.
     pub counted: u32,
@@ -426,49 +351,37 @@ impl From<gate::VoteTally> for VoteTally {
 }
 
 /// One person's voice.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Vote {
-    #[schema(value_type = String)]
     pub reviewer: Name,
-    #[schema(schema_with = schema::choice)]
     pub choice: Choice,
     pub reason: String,
-    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// How it was shown that a person said it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_presence)]
     pub presence: Option<Presence>,
 }
 
 /// What was decided, by whom, when, why, and about exactly which content.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Decision {
-    #[schema(value_type = String)]
     pub request_id: GateId,
     /// The word.
-    #[schema(schema_with = schema::decision_word)]
     pub decision: DecisionWord,
     /// Who; `timeout` where it was the clock.
-    #[schema(value_type = String)]
     pub reviewer: Name,
     pub reason: String,
     /// What to do otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
     /// The text that the reviewer wrote instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<String>,
-    #[schema(value_type = String, format = DateTime)]
     pub decided_at: Timestamp,
     /// The content it was made on.
-    #[schema(value_type = String)]
     pub digest: Digest,
     /// That content's revision.
     pub revision: u32,
     /// How it was shown that a person decided; nothing where none did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_presence)]
     pub presence: Option<Presence>,
     /// Every vote that counted, where there was a quorum.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

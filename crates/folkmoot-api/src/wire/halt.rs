@@ -8,25 +8,20 @@ use folkmoot_core::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
-use super::schema;
-
 /// Whose clearance.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ClearanceFor {
     /// The agent; your own name unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::name)]
     pub agent_id: Option<Name>,
     /// The session it works in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::session_id)]
     pub session_id: Option<SessionId>,
     /// How long to wait at most; only when waiting.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
@@ -51,24 +46,22 @@ pub struct BlockedBy {
     pub kind: String,
     /// The question's type.
     #[serde(rename = "type", default)]
-    #[schema(schema_with = schema::maybe_question_type)]
     pub question_type: Option<QuestionType>,
     /// How far it reaches.
-    #[schema(schema_with = schema::scope)]
     pub scope: Scope,
-    #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
     /// The agent that asked it, or that it halts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<Name>,
     /// The session that it halts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// Why an operator raised it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Why an operator raised it, for those who may know.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Who raised the halt; only in the list of halts, and not for agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raised_by: Option<Name>,
     /// It was denied, and its asker has not fetched that yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
@@ -85,6 +78,7 @@ impl From<&Hold> for BlockedBy {
             agent_id: hold.agent_id.clone(),
             session_id: hold.session_id.clone(),
             reason: hold.reason.clone(),
+            raised_by: None,
             denied: hold.denied,
         }
     }
@@ -96,7 +90,6 @@ pub struct ClearanceWaited {
     /// The agent may work.
     pub cleared: bool,
     /// What became of the last thing that covered it; `timeout` or `denied` where it may not work.
-    #[schema(schema_with = schema::reason)]
     pub reason: ReleaseReason,
     /// What was answered to the questions that covered it.
     pub answers: Vec<AnswerGiven>,
@@ -108,13 +101,10 @@ pub struct ClearanceWaited {
 /// What became of one question that covered an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AnswerGiven {
-    #[schema(value_type = String)]
     pub question_id: QuestionId,
     /// What was answered; nothing where it was skipped or cancelled.
-    #[schema(value_type = Option<Value>)]
     pub answer: Option<Value>,
     /// How it ended.
-    #[schema(schema_with = schema::reason)]
     pub reason: ReleaseReason,
     /// Why, in the words of whoever closed it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -129,20 +119,16 @@ impl AnswerGiven {
 }
 
 /// Raises a halt.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"scope": "agent", "agent_id": "deployer", "reason": "it deploys too often"}))]
 pub struct RaiseHalt {
     /// How far it reaches.
-    #[schema(schema_with = schema::scope)]
     pub scope: Scope,
     /// Which agent, with scope `agent`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_name)]
     pub agent_id: Option<Name>,
     /// Which session, with scope `session`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
     pub reason: String,
 }
@@ -151,25 +137,17 @@ pub struct RaiseHalt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Halt {
     /// Unique across everything.
-    #[schema(value_type = String)]
     pub id: HaltId,
     /// How far it reaches.
-    #[schema(schema_with = schema::scope)]
     pub scope: Scope,
-    #[schema(value_type = Option<String>)]
     pub agent_id: Option<Name>,
-    #[schema(value_type = Option<String>)]
     pub session_id: Option<SessionId>,
     pub reason: String,
     /// Who raised it.
-    #[schema(value_type = String)]
     pub raised_by: Name,
-    #[schema(value_type = String, format = DateTime)]
     pub raised_at: Timestamp,
     /// Who lifted it.
-    #[schema(value_type = Option<String>)]
     pub lifted_by: Option<Name>,
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub lifted_at: Option<Timestamp>,
 }
 
@@ -195,10 +173,8 @@ pub struct HaltStatus {
     /// Everyone is halted.
     pub system_halted: bool,
     /// Sessions that are halted.
-    #[schema(value_type = Vec<String>)]
     pub halted_sessions: Vec<SessionId>,
     /// Agents that are halted for themselves.
-    #[schema(value_type = Vec<String>)]
     pub halted_agents: Vec<Name>,
     /// What holds them.
     pub held_by: HeldBy,
@@ -210,10 +186,8 @@ pub struct HeldBy {
     /// Everyone.
     pub system: Vec<BlockedBy>,
     /// Each halted session.
-    #[schema(value_type = BTreeMap<String, Vec<BlockedBy>>)]
     pub sessions: BTreeMap<SessionId, Vec<BlockedBy>>,
     /// Each halted agent.
-    #[schema(value_type = BTreeMap<String, Vec<BlockedBy>>)]
     pub agents: BTreeMap<Name, Vec<BlockedBy>>,
 }
 

@@ -1,29 +1,29 @@
 //! Models on the wire: whom the server asks, and who else is there.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 /// Which provider to explain.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct AskedModelQuery {
     /// `provider` or `provider/model`; whoever would be asked where nobody is named, unless it is
     /// given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }
 
 /// Whom the server would ask.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AskedModel {
     /// `provider` or `provider/model`, as a debate or a plan takes it.
     pub provider: String,
     /// The model, where it is known before it is asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Where it is; agents are not told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// Why this one.
     pub why: String,
@@ -57,11 +57,12 @@ pub struct ProviderList {
     /// Whom it asks where nobody is named; null where nobody is chosen.
     pub asked: Option<AskedModel>,
     /// Why nobody is chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
 /// A provider, as the server has it.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Provider {
     pub name: String,
@@ -70,12 +71,9 @@ pub struct Provider {
     /// Where the server heard of it: `configured`, `environment`, `local` or `built_in`.
     pub origin: String,
     /// What it would be asked for, where that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Where it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// Why it cannot be asked, and what to do about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }

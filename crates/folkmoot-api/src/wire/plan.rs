@@ -1,15 +1,15 @@
 //! Plans on the wire, as a resource.
 
-use folkmoot_core::{
-    GateId, Name, RunId, SessionId, Timeout, Timestamp,
-    plan::{Entity, OnExpiry, PlanStatus},
-};
+use folkmoot_core::{GateId, Name, RunId, SessionId, Timeout, Timestamp};
+use folkmoot_debate::plan::{Entity, OnExpiry, PlanStatus};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Fault, Outage, schema};
 
 /// Starts a plan. Only the goal is needed.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"goal": "Open a second bakery", "max_iterations": 6, "checkpoint_interval": 3}))]
@@ -18,45 +18,32 @@ pub struct StartPlan {
     #[schema(min_length = 1, max_length = 16384)]
     pub goal: String,
     /// How many iterations; 6 unless it is given. One runs at once, more are proposed first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 20)]
     pub max_iterations: Option<u32>,
     /// After how many of them people are asked; 3 unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 10)]
     pub checkpoint_interval: Option<u32>,
     /// The session, which the plan is called after; one of its own unless it is given. A session
     /// has one plan.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
     /// Parts of earlier plans to build on, each as `plan/entity`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<String>,
     /// How long each gate waits before the session has expired; a day unless it is given or
     /// configured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_timeout)]
     pub expires_after_ms: Option<Timeout>,
     /// What becomes of a checkpoint then: `fail` (unless it is given) ends the plan, `reject`
     /// leaves out what was shown and makes the plan of what was accepted before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_on_expiry)]
     pub on_expiry: Option<OnExpiry>,
     /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// The longest answer of a model, in tokens; what the provider's configuration says unless it
     /// is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 1000000)]
     pub max_tokens: Option<u32>,
     /// What it may spend; what the configuration says unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<PlanBudget>,
     /// Who may decide on its gates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_names)]
     pub reviewers: Option<Vec<Name>>,
     /// Whom to tell, beside the feed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -64,14 +51,13 @@ pub struct StartPlan {
 }
 
 /// What may be spent. What is not said is not limited.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlanBudget {
     /// Tokens, read and written.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// US dollars.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0)]
     pub usd: Option<f64>,
 }
@@ -80,14 +66,11 @@ pub struct PlanBudget {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Plan {
     /// As its session is called; `/v1/runs` has it under the same id.
-    #[schema(value_type = String)]
     pub id: RunId,
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// What it is for.
     pub goal: String,
     /// Where it is.
-    #[schema(schema_with = schema::plan_status)]
     pub status: PlanStatus,
     /// How many iterations it may have.
     pub total_iterations: u32,
@@ -98,7 +81,6 @@ pub struct Plan {
     /// What it does, in a line.
     pub message: String,
     /// The gate at which it waits.
-    #[schema(value_type = Option<String>)]
     pub waiting_at: Option<GateId>,
     /// The providers of models that it waits for. It goes on by itself when they are back, or at
     /// once when its run is resumed.
@@ -110,17 +92,14 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub halted_by: Vec<String>,
     /// Who started it.
-    #[schema(value_type = String)]
     pub initiator: Name,
-    #[schema(value_type = String, format = DateTime)]
     pub started_at: Timestamp,
     /// When it was over.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
     /// Why there is no final plan, where there is none and will be none.
     pub fault: Option<Fault>,
     /// What came of it, once it is complete; only where one plan is shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<PlanResult>,
 }
 
@@ -174,25 +153,24 @@ pub struct PlanList {
 }
 
 /// Which plans.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PlanQuery {
     /// From `next` of the page before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// How many; 50 unless it is given.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
 /// As what a plan is exported.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ExportPlan {
     /// `markdown` (unless it is given) or `html`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[param(schema_with = schema::export_format)]
     pub format: Option<String>,
 }

@@ -1,9 +1,11 @@
 //! Errors on the wire: RFC 9457, with a code that does not change.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 /// What went wrong, and what to do about it.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
     /// Where the code is explained.
@@ -18,18 +20,13 @@ pub struct Problem {
     /// What happened and what to do.
     pub detail: String,
     /// The decision that stands, where the gate was already decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<super::Decision>,
     /// The digest that is right, where another was sent or none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// How the question was closed that cannot be closed again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<super::Closed>,
     /// The gate that stands in the way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
     /// The request, as the server's log and the header `X-Request-Id` name it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }

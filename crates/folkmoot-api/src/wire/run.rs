@@ -9,41 +9,31 @@ use folkmoot_core::{
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, value::RawValue};
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{object, schema};
 
 /// Starts a run. Nothing is needed: then it is yours to execute.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"title": "Release 1.4.2", "input": {"version": "1.4.2"}}))]
 pub struct StartRun {
     /// What executes it; follows from `workflow`, so it can be left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_run_kind)]
     pub kind: Option<RunKind>,
     /// What it is for, in a line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The session it belongs to; one of its own, called as it is, unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
     /// Unique across everything; made unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_run_id)]
     pub id: Option<RunId>,
     /// The code that executes it, such as `publish@1`; yours where none is named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_workflow)]
     pub workflow: Option<WorkflowName>,
     /// What it is given; any JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Value>)]
     pub input: Option<Value>,
     /// How much it may do before it fails.
-    #[serde(default, deserialize_with = "object::maybe", skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_limits)]
+    #[serde(default, deserialize_with = "object::maybe")]
     pub limits: Option<RunLimits>,
 }
 
@@ -53,6 +43,7 @@ pub struct StartRun {
 pub struct ResumeRun {}
 
 /// Says how a run ended that you execute.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"status": "completed", "output": {"published": true}}))]
@@ -61,47 +52,36 @@ pub struct EndRun {
     #[schema(schema_with = schema::end_status)]
     pub status: RunOutcome,
     /// What it gives, if it is completed; any JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Value>)]
     pub output: Option<Value>,
     /// Which sort of error, if it failed; `failed` unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// What happened, if it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 /// Records a step of a run that you execute.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"key": "build", "state": "done", "result": {"artifacts": 3}}))]
 pub struct RecordStep {
     /// What the step is called, the same in every attempt; unique in its run.
-    #[schema(schema_with = schema::step_key)]
     pub key: EntryKey,
     /// `step` (unless it is given) may be done again if nobody knows whether it was done; `once`
     /// must not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = schema::step_kind)]
     pub kind: Option<EntryKind>,
     /// `begun` asks whether to do it; `done` and `failed` say what came of it.
     #[schema(schema_with = schema::step_state)]
     pub state: EntryStatus,
     /// What it gave, if it is done; any JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Value>)]
     pub result: Option<Value>,
     /// Why it failed, if it did.
-    #[serde(default, deserialize_with = "object::maybe", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::maybe")]
     pub error: Option<Fault>,
     /// The agent that works, if it is not you.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_name)]
     pub agent_id: Option<Name>,
     /// What the step is given. Only its digest is kept: the same key with another input is refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Value>)]
     pub input: Option<Value>,
 }
 
@@ -129,35 +109,25 @@ impl From<journal::StepError> for Fault {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Run {
     /// Unique across everything.
-    #[schema(value_type = String)]
     pub id: RunId,
     /// What executes it.
-    #[schema(schema_with = schema::run_kind)]
     pub kind: RunKind,
     /// What it is for; empty where nobody said.
     pub title: String,
     /// The code that executes it; `null` where somebody else does.
-    #[schema(value_type = Option<String>)]
     pub workflow: Option<WorkflowName>,
     /// The session it belongs to.
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// Where it is in its life.
-    #[schema(schema_with = schema::run_status)]
     pub status: RunStatus,
     /// Whose token started it.
-    #[schema(value_type = String)]
     pub initiator: Name,
     /// The run that started it, and that it ends with.
-    #[schema(value_type = Option<String>)]
     pub parent: Option<RunId>,
-    #[schema(value_type = String, format = DateTime)]
     pub started_at: Timestamp,
     /// When it was over.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Timestamp>,
     /// The server that works on it just now.
-    #[schema(value_type = Option<String>)]
     pub node: Option<Name>,
     /// Entries in its journal.
     pub steps: u32,
@@ -166,7 +136,6 @@ pub struct Run {
     /// How long Folkmoot has worked on it; waiting is not counted.
     pub active_ms: u64,
     /// How much it may do before it fails.
-    #[schema(schema_with = schema::limits)]
     pub limits: RunLimits,
     /// What it was given; only where one run is shown.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -174,7 +143,6 @@ pub struct Run {
     pub input: Option<Option<Box<RawValue>>>,
     /// What it waits for, `null` if for nothing; only where one run is shown or waited for.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<WaitingAt>)]
     pub waiting_at: Option<Option<WaitingAt>>,
     /// The providers of models that it waits for. It goes on by itself when they are back, or at
     /// once when it is resumed.
@@ -197,7 +165,6 @@ pub struct Outage {
     /// What it said last.
     pub reason: String,
     /// When it is tried again.
-    #[schema(value_type = String, format = DateTime)]
     pub next_try_at: Timestamp,
 }
 
@@ -223,30 +190,25 @@ impl Outage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WaitingAt {
     /// Gates that are pending.
-    #[schema(value_type = Vec<String>)]
     pub gates: Vec<GateId>,
     /// Questions that are open.
-    #[schema(value_type = Vec<String>)]
     pub questions: Vec<QuestionId>,
     /// Runs that it started and that are not over.
-    #[schema(value_type = Vec<String>)]
     pub runs: Vec<RunId>,
     /// When its first sleep is over.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub until: Option<Timestamp>,
     /// Agents of it that are halted.
-    #[schema(value_type = Vec<String>)]
     pub held: Vec<Name>,
 }
 
 /// How a run ended.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Ending {
     /// The word.
-    #[schema(schema_with = schema::run_outcome)]
     pub outcome: RunOutcome,
     /// What it gave, if it is completed; only where one run is shown or waited for.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Value>)]
     pub output: Option<Option<Box<RawValue>>>,
     /// Which sort of error, if it failed.
@@ -254,9 +216,7 @@ pub struct Ending {
     /// What happened, or why it was cancelled.
     pub reason: String,
     /// Who ended it: its workflow, its agent, or whoever cancelled it.
-    #[schema(value_type = String)]
     pub by: Name,
-    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
 }
 
@@ -334,27 +294,20 @@ impl Run {
 }
 
 /// Which runs.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct RunListParams {
     /// Only these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::run_status)]
     pub status: Option<RunStatus>,
     /// Only of this session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::session_id)]
     pub session: Option<SessionId>,
     /// Only those that this run started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(schema_with = schema::run_id)]
     pub parent: Option<RunId>,
     /// Where the last page ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// At most so many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
@@ -372,26 +325,20 @@ pub struct RunList {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct JournalEntry {
     /// Stable, and unique in its run.
-    #[schema(value_type = String)]
     pub key: EntryKey,
     /// What was done.
-    #[schema(schema_with = schema::entry_kind)]
     pub kind: EntryKind,
     /// How far it is. What waited is `done` when what it waited for is over.
-    #[schema(schema_with = schema::progress)]
     pub state: EntryStatus,
     /// How often it was tried.
     pub attempts: u32,
     /// When it was first tried.
-    #[schema(value_type = String, format = DateTime)]
     pub began_at: Timestamp,
     /// When it came to what it is.
-    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// From beginning to end; `null` where it has none yet.
     pub duration_ms: Option<u64>,
     /// The agent that worked.
-    #[schema(value_type = Option<String>)]
     pub agent_id: Option<Name>,
     /// What it gave, if it is done and no wait.
     #[schema(value_type = Option<Value>)]
@@ -399,19 +346,14 @@ pub struct JournalEntry {
     /// The last error, if it failed.
     pub error: Option<Fault>,
     /// When it is tried again.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub retry_at: Option<Timestamp>,
     /// The gate that it waits or waited at.
-    #[schema(value_type = Option<String>)]
     pub gate_id: Option<GateId>,
     /// The question that it asks or asked.
-    #[schema(value_type = Option<String>)]
     pub question_id: Option<QuestionId>,
     /// The run that it started.
-    #[schema(value_type = Option<String>)]
     pub run_id: Option<RunId>,
     /// The moment until which it sleeps or slept.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub until: Option<Timestamp>,
     /// What became of that gate, question or run: the word of its status.
     pub outcome: Option<String>,
@@ -463,15 +405,14 @@ impl JournalEntry {
 }
 
 /// Which part of a journal.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct JournalListParams {
     /// Where the last page ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// At most so many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }

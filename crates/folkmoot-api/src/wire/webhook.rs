@@ -2,48 +2,44 @@
 
 use folkmoot_core::{KeyId, Name, Timestamp, WebhookId, delivery::Pattern, webhook};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 /// Makes a webhook.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewWebhook {
     /// Where to send: `https://…`.
     pub url: String,
     /// What gates call it in `notification_channels`; the host of the address unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
     pub name: Option<Name>,
     /// What it is told of: `gate.opened`, `gate.*`, `*`. What somebody should look at, unless it is
     /// given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>)]
     pub events: Option<Vec<Pattern>>,
 }
 
 /// Changes a webhook; what is left out stays.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeWebhook {
     /// Another address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Other events.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>)]
     pub events: Option<Vec<Pattern>>,
     /// Whether it is told nothing for now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
 }
 
 /// A webhook.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Webhook {
-    #[schema(value_type = String)]
     pub id: WebhookId,
     /// What gates call it.
-    #[schema(value_type = String)]
     pub name: Name,
     /// Where to send.
     pub url: String,
@@ -55,26 +51,17 @@ pub struct Webhook {
     /// Counts its secrets, from 1.
     pub generation: u64,
     /// When it was made.
-    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// Who made it.
-    #[schema(value_type = String)]
     pub created_by: Name,
     /// When it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub removed_at: Option<Timestamp>,
     /// The server's key that its secret is derived from: servers with another one leave its
     /// messages to those that have it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
     pub key_id: Option<KeyId>,
     /// Until when its messages are signed with the secret before too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub previous_until: Option<Timestamp>,
     /// What its messages are signed with, shown once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
 }
 

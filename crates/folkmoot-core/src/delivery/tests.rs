@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use super::{ATTEMPTS_MAX, PAUSES, Pattern, Subscription, pause_after, tellings};
+use super::{ATTEMPTS_MAX, PAUSES, Pattern, Subscription, new_deliveries, pause_after};
 use crate::{
     Commit,
     event::EventKind,
@@ -210,7 +210,7 @@ fn tens_of_thousands_who_want_an_event_are_each_told_once_without_comparing_them
     let subscriptions: Vec<Subscription> = (0..40_000).chain(0..40_000).map(wants).collect();
     let events = vec![play("09:00 bot opens a").log[0].fact.clone()];
     let begun = Instant::now();
-    let told = tellings(&Commit { events, ..Commit::default() }, &subscriptions);
+    let told = new_deliveries(&Commit { events, ..Commit::default() }, &subscriptions);
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert!(told.iter().map(|telling| telling.nth).eq(0..40_000));
     assert!(told.iter().zip(&subscriptions).all(|(telling, wanted)| telling.channel == wanted.channel));

@@ -1,4 +1,4 @@
-use super::{ContentStatus, Erasing, Erasures, erase};
+use super::{ContentStatus, Erasure, Erasures, erase};
 use crate::{CommandId, Digest, Event, Fact, Head, Principal, Role, Timestamp, chain};
 
 fn admin() -> Principal {
@@ -10,16 +10,16 @@ fn kept(text: &str) -> ContentStatus {
     ContentStatus { digest, present: true, erasures: 0, barred: false, used_at: Timestamp::from_micros(0) }
 }
 
-fn erasing(text: &str) -> Erasing {
-    Erasing { digests: vec![Digest::of(text.as_bytes())], reason: "a key was in it".to_owned() }
+fn erasure(text: &str) -> Erasure {
+    Erasure { digests: vec![Digest::of(text.as_bytes())], reason: "a key was in it".to_owned() }
 }
 
 #[test]
 fn an_admin_erases_what_is_kept_and_only_once() {
-    assert_eq!(erase(&erasing("a"), &admin(), &[kept("a")]), Ok(vec![kept("a")]));
+    assert_eq!(erase(&erasure("a"), &admin(), &[kept("a")]), Ok(vec![kept("a")]));
     let barred = ContentStatus { barred: true, present: false, erasures: 1, ..kept("a") };
-    assert_eq!(erase(&erasing("a"), &admin(), &[barred]), Ok(Vec::new()));
-    let twice = Erasing { digests: vec![kept("a").digest; 2], ..erasing("a") };
+    assert_eq!(erase(&erasure("a"), &admin(), &[barred]), Ok(Vec::new()));
+    let twice = Erasure { digests: vec![kept("a").digest; 2], ..erasure("a") };
     assert_eq!(erase(&twice, &admin(), &[kept("a")]), Ok(vec![kept("a")]));
 }
 
@@ -27,11 +27,11 @@ fn an_admin_erases_what_is_kept_and_only_once() {
 fn nobody_else_erases_and_nothing_goes_without_a_reason() {
     for role in [Role::Reviewer, Role::Agent, Role::Viewer] {
         let by = Principal::new("somebody".parse().unwrap(), role);
-        assert_eq!(erase(&erasing("a"), &by, &[kept("a")]).unwrap_err().code(), "role_may_not");
+        assert_eq!(erase(&erasure("a"), &by, &[kept("a")]).unwrap_err().code(), "role_may_not");
     }
-    let silent = Erasing { reason: " ".to_owned(), ..erasing("a") };
+    let silent = Erasure { reason: " ".to_owned(), ..erasure("a") };
     assert_eq!(erase(&silent, &admin(), &[kept("a")]).unwrap_err().code(), "invalid");
-    assert_eq!(erase(&erasing("b"), &admin(), &[kept("a")]).unwrap_err().code(), "unknown_content");
+    assert_eq!(erase(&erasure("b"), &admin(), &[kept("a")]).unwrap_err().code(), "unknown_content");
 }
 
 fn event(kind: &'static str, payload: String) -> Event {

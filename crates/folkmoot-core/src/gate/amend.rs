@@ -4,7 +4,11 @@ use super::{
     ArtifactRef, Choice, Content, Gate, GateEvent, GatePolicy, GateState, OnTimeout, Risk, SelfReview,
     open::{first_line, one_line},
 };
-use crate::{Deadline, Digest, GateId, Principal, Refusal, Timestamp, text};
+use crate::{
+    Commit, Deadline, Digest, GateId, Loaded, Outcome, Principal, Refusal, Timestamp,
+    judge::{Case, RefusedWith},
+    quota, text,
+};
 
 /// How many contents a gate may have: each of them is kept, and each makes people look again.
 const REVISIONS_MAX: u32 = 100;
@@ -23,13 +27,45 @@ pub struct Amendment {
     pub artifacts: Option<Vec<ArtifactRef>>,
 }
 
-/// Judges an amendment; `None` where it changes nothing. `standing` is the summary's text that
-/// stands, unless it was erased.
-pub(crate) fn amend(
+impl Amendment {
+    /// What the gate is to show now, by its digests.
+    pub(super) fn digests(&self) -> impl Iterator<Item = Digest> {
+        let artifacts = self.artifacts.iter().flatten().map(|artifact| artifact.digest);
+        self.summary.iter().map(|text| Digest::of(text.as_bytes())).chain(artifacts)
+    }
+}
+
+/// Judges an amendment, and what it writes.
+pub(super) fn judge(
+    case: &Case<'_>,
+    amendment: &Amendment,
+    policy: &GatePolicy,
+    contents: &[Vec<u8>],
+    loaded: Loaded,
+) -> Result<Commit, RefusedWith> {
+    let by = case.principal("amend a gate")?;
+    let gate = Gate::visible(loaded.gate.gate, &amendment.gate, case)?;
+    let event = amend(&gate, amendment, policy, loaded.gate.summary.as_deref(), by, case.now)?;
+    let before = quota::bytes_of(&gate);
+    let added = amendment.artifacts.iter().flatten().map(|artifact| artifact.bytes).sum::<u64>();
+    case.command.quota.allows_bytes(&case.command.by, loaded.usage.bytes, added.saturating_sub(before))?;
+    let texts = amendment.summary.iter().map(|text| text.as_bytes().to_vec());
+    let shown = case.store_contents_unless_erased(texts.chain(contents.iter().cloned()))?;
+    let mut commit = match event {
+        Some(event) => gate.commit_event(case, &event),
+        None => Commit { outcome: Outcome::Gate(Box::new(gate)), ..Commit::default() },
+    };
+    commit.rows.extend(shown);
+    Ok(commit)
+}
+
+/// What an amendment changes; `None` where it changes nothing. `current` is the text of the
+/// current summary, unless it was erased.
+fn amend(
     gate: &Gate,
     amendment: &Amendment,
     policy: &GatePolicy,
-    standing: Option<&str>,
+    current: Option<&str>,
     by: &Principal,
     now: Timestamp,
 ) -> Result<Option<GateEvent>, Refusal> {
@@ -37,7 +73,7 @@ pub(crate) fn amend(
     if gate.requested_by != by.name {
         return Err(Refusal::NotRequester { requester: gate.requested_by.clone(), verb: "amend" });
     }
-    let Some(summary) = amendment.summary.as_deref().or(standing) else {
+    let Some(summary) = amendment.summary.as_deref().or(current) else {
         return Err(Refusal::invalid("summary", "was erased; send a new one with this change"));
     };
     let mut content = gate.content.clone();
@@ -45,7 +81,7 @@ pub(crate) fn amend(
     content.summary = Digest::of(summary.as_bytes());
     // A title that was only the summary's first line follows the summary: it must not promise what
     // is no longer asked.
-    let was_first_line = standing.is_some_and(|old| one_line(first_line(old)).is_ok_and(|line| line == content.title));
+    let was_first_line = current.is_some_and(|old| one_line(first_line(old)).is_ok_and(|line| line == content.title));
     if amendment.title.is_none() && was_first_line {
         content.title = one_line(first_line(summary))?;
     }

@@ -1,10 +1,22 @@
-//! Withdrawing a gate. Its run does not pass.
+//! Withdrawing a gate. Its run does not pass, unless somebody else opened the gate in it and
+//! withdraws it.
 
 use super::{DecisionWord, Gate, GateEvent, Next};
-use crate::{Name, Principal, Refusal, Timestamp, text};
+use crate::{
+    Commit, GateId, Name, Principal, Refusal, Timestamp,
+    judge::{Case, RefusedWith},
+    text,
+};
 
-/// Judges a withdrawal.
-pub(crate) fn cancel(gate: &Gate, reason: &str, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
+/// Judges a withdrawal, and what it writes.
+pub(super) fn judge(case: &Case<'_>, id: &GateId, reason: &str, gate: Option<Gate>) -> Result<Commit, RefusedWith> {
+    let by = case.principal("cancel a gate")?;
+    let gate = Gate::visible(gate, id, case)?;
+    let event = cancel(&gate, reason, by, case.now)?;
+    Ok(gate.commit_event(case, &event))
+}
+
+fn cancel(gate: &Gate, reason: &str, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
     gate.must_be_open(now)?;
     gate.must_be_theirs(by, "cancel")?;
     text::check("reason", reason, text::REASON_BYTES_MAX)?;

@@ -3,11 +3,16 @@
 use super::{
     Choice, Decision, DecisionWord, Gate, GateEvent, GateKind, GateState, Next, OnTimeout, Risk, SelfReview, Vote,
 };
-use crate::{Digest, GateId, Name, Principal, Refusal, Role, Timestamp, presence::PresenceClaim, text};
+use crate::{
+    Commit, Digest, GateId, Name, Principal, Refusal, Role, Row, Timestamp,
+    judge::{Case, RefusedWith},
+    presence::PresenceClaim,
+    text,
+};
 
 /// What a reviewer says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Review {
     /// On which gate.
     pub gate: GateId,
     /// Which of the choices it allows.
@@ -26,8 +31,8 @@ pub struct Verdict {
     pub reviewer: Option<Name>,
 }
 
-impl Verdict {
-    /// A verdict on what this gate shows.
+impl Review {
+    /// A review of what this gate shows.
     pub fn on(gate: &Gate, choice: Choice, reason: impl Into<String>) -> Self {
         Self {
             gate: gate.id.clone(),
@@ -42,12 +47,47 @@ impl Verdict {
     }
 }
 
-/// Judges a verdict. Every rule that can refuse one is here.
-pub(crate) fn decide(
+/// Judges a review, and what it writes. A refused one is recorded too.
+pub(super) fn judge(case: &Case<'_>, review: &Review, gate: Option<Gate>) -> Result<Commit, RefusedWith> {
+    let by = case.principal("decide")?;
+    // An agent that tries to decide on another's gate is refused for what it is, and that is
+    // recorded: so it need not be visible.
+    let gate = gate.ok_or_else(|| Refusal::UnknownGate { gate: review.gate.clone() })?;
+    let edited = || case.store_contents_unless_erased(review.edited.iter().map(|text| text.as_bytes().to_vec()));
+    match decide(&gate, review, by, case.presence, case.now).and_then(|event| Ok((event, edited()?))) {
+        Ok((event, edited)) => {
+            let mut commit = gate.commit_event(case, &event);
+            commit.rows.extend(edited);
+            Ok(commit)
+        }
+        Err(refusal) => Err(refused(case, gate, review, refusal)),
+    }
+}
+
+fn refused(case: &Case<'_>, mut gate: Gate, review: &Review, refusal: Refusal) -> RefusedWith {
+    if !case.command.quota.records_refusals {
+        return refusal.into();
+    }
+    let event = GateEvent::Refused {
+        requested_by: gate.requested_by.clone(),
+        attempted: review.choice,
+        force: review.force,
+        code: refusal.code().to_owned(),
+        refusal: refusal.to_string(),
+        unrecorded: case.command.quota.unrecorded,
+    };
+    gate.apply(&event).expect("a refusal changes nothing but the count");
+    let events = vec![gate.fact(case, &event)];
+    let rows = vec![Row::Gate(Box::new(gate))];
+    RefusedWith { refusal, record: Box::new(Commit { events, rows, ..Commit::default() }) }
+}
+
+/// Every rule that can refuse a review is here.
+fn decide(
     gate: &Gate,
-    verdict: &Verdict,
+    review: &Review,
     by: &Principal,
-    shown: Option<PresenceClaim>,
+    claim: Option<PresenceClaim>,
     now: Timestamp,
 ) -> Result<GateEvent, Refusal> {
     if !by.role.decides() {
@@ -55,35 +95,35 @@ pub(crate) fn decide(
     }
     // Whoever comes too late is told who won, whether or not they could have decided.
     let votes = gate.must_be_open(now)?;
-    may_decide(gate, verdict, by)?;
+    may_decide(gate, review, by)?;
     // Whoever calls the rules directly has no token: an embedding program answers for its own
     // people.
-    if let Some(shown) = shown {
+    if let Some(claim) = claim {
         // Where silence consents, a no takes no more than the token itself demands: else nobody
         // might be left to say it.
-        let objects = verdict.choice == Choice::Reject && gate.content.on_timeout == OnTimeout::Approve;
-        shown.must_decide(gate.presence.filter(|_| !objects))?;
+        let objects = review.choice == Choice::Reject && gate.content.on_timeout == OnTimeout::Approve;
+        claim.must_decide(gate.presence.filter(|_| !objects))?;
     }
-    let presence = shown.map(PresenceClaim::presence);
-    check_content(gate, verdict)?;
-    check_words(gate, verdict)?;
-    if votes.iter().any(|vote| vote.reviewer == by.name) && !verdict.force {
+    let presence = claim.map(PresenceClaim::presence);
+    check_content(gate, review)?;
+    check_words(gate, review)?;
+    if votes.iter().any(|vote| vote.reviewer == by.name) && !review.force {
         return Err(Refusal::AlreadyVoted { gate: gate.id.clone() });
     }
     let vote =
-        Vote { reviewer: by.name.clone(), choice: verdict.choice, reason: verdict.reason.clone(), at: now, presence };
+        Vote { reviewer: by.name.clone(), choice: review.choice, reason: review.reason.clone(), at: now, presence };
     let mut votes: Vec<Vote> = votes.iter().filter(|earlier| earlier.reviewer != by.name).cloned().collect();
     votes.push(vote.clone());
 
-    let tally = gate.tally(verdict.choice, &votes);
-    if !verdict.force && tally.counted < tally.needed {
+    let tally = gate.tally(review.choice, &votes);
+    if !review.force && tally.counted < tally.needed {
         return Ok(GateEvent::Vote { requested_by: gate.requested_by.clone(), vote, digest: gate.digest });
     }
-    let word = word(verdict, gate.content.kind);
-    let closed = gate.decision_without_votes((word, next(word)), by.name.clone(), verdict.reason.clone(), now);
+    let word = word(review, gate.content.kind);
+    let closed = gate.decision_without_votes((word, next(word)), by.name.clone(), review.reason.clone(), now);
     Ok(gate.closes(Decision {
-        feedback: verdict.feedback.clone(),
-        edited: verdict.edited.as_ref().map(|text| Digest::of(text.as_bytes())),
+        feedback: review.feedback.clone(),
+        edited: review.edited.as_ref().map(|text| Digest::of(text.as_bytes())),
         presence,
         votes: if gate.content.quorum > 1 || gate.reject_quorum > 1 { votes } else { Vec::new() },
         ..closed
@@ -130,8 +170,8 @@ fn is_one_side(one: Choice, other: Choice) -> bool {
     one == other || objects(one) && objects(other)
 }
 
-fn may_decide(gate: &Gate, verdict: &Verdict, by: &Principal) -> Result<(), Refusal> {
-    if let Some(claimed) = verdict.reviewer.as_ref().filter(|claimed| **claimed != by.name) {
+fn may_decide(gate: &Gate, review: &Review, by: &Principal) -> Result<(), Refusal> {
+    if let Some(claimed) = review.reviewer.as_ref().filter(|claimed| **claimed != by.name) {
         return Err(Refusal::NotYou { claimed: claimed.clone(), name: by.name.clone() });
     }
     if gate.requested_by == by.name {
@@ -140,14 +180,14 @@ fn may_decide(gate: &Gate, verdict: &Verdict, by: &Principal) -> Result<(), Refu
     if gate.self_review == SelfReview::Deny && gate.initiator.as_ref() == Some(&by.name) {
         return Err(Refusal::SelfReview { gate: gate.id.clone() });
     }
-    if verdict.force {
+    if review.force {
         return match by.role {
             Role::Admin => Ok(()),
             Role::Reviewer | Role::Agent | Role::Viewer => Err(Refusal::RoleMayNot { role: by.role, verb: "override" }),
         };
     }
     let named: &[Name] = &gate.content.reviewers;
-    if !named.is_empty() && !named.contains(&by.name) && !objects(gate, verdict) {
+    if !named.is_empty() && !named.contains(&by.name) && !objects(gate, review) {
         return Err(Refusal::NotAReviewer { reviewers: named.to_vec() });
     }
     Ok(())
@@ -155,13 +195,13 @@ fn may_decide(gate: &Gate, verdict: &Verdict, by: &Principal) -> Result<(), Refu
 
 /// Whether somebody says no where silence consents. Nobody who decides is kept from that: not by a
 /// list of reviewers, and not by content that changes faster than it can be read.
-fn objects(gate: &Gate, verdict: &Verdict) -> bool {
-    gate.content.on_timeout == OnTimeout::Approve && verdict.choice == Choice::Reject
+fn objects(gate: &Gate, review: &Review) -> bool {
+    gate.content.on_timeout == OnTimeout::Approve && review.choice == Choice::Reject
 }
 
-fn check_content(gate: &Gate, verdict: &Verdict) -> Result<(), Refusal> {
-    match verdict.digest {
-        _ if objects(gate, verdict) => Ok(()),
+fn check_content(gate: &Gate, review: &Review) -> Result<(), Refusal> {
+    match review.digest {
+        _ if objects(gate, review) => Ok(()),
         Some(seen) if seen != gate.digest => {
             Err(Refusal::StaleDigest { seen, current: gate.digest, revision: gate.revision })
         }
@@ -175,33 +215,33 @@ fn check_content(gate: &Gate, verdict: &Verdict) -> Result<(), Refusal> {
     }
 }
 
-fn check_words(gate: &Gate, verdict: &Verdict) -> Result<(), Refusal> {
-    if !gate.content.allowed.contains(&verdict.choice) {
-        return Err(Refusal::NotAllowed { choice: verdict.choice, allowed: gate.content.allowed.clone() });
+fn check_words(gate: &Gate, review: &Review) -> Result<(), Refusal> {
+    if !gate.content.allowed.contains(&review.choice) {
+        return Err(Refusal::NotAllowed { choice: review.choice, allowed: gate.content.allowed.clone() });
     }
-    if verdict.force && !matches!(verdict.choice, Choice::Approve | Choice::Reject) {
+    if review.force && !matches!(review.choice, Choice::Approve | Choice::Reject) {
         return Err(Refusal::invalid("force", "approves or rejects; leave it out to say anything else"));
     }
-    if (verdict.force || verdict.choice == Choice::Reject) && verdict.reason.trim().is_empty() {
-        return Err(Refusal::ReasonRequired { choice: verdict.choice });
+    if (review.force || review.choice == Choice::Reject) && review.reason.trim().is_empty() {
+        return Err(Refusal::ReasonRequired { choice: review.choice });
     }
-    text::check("reason", &verdict.reason, text::REASON_BYTES_MAX)?;
-    text::check("feedback", verdict.feedback.as_deref().unwrap_or_default(), text::REASON_BYTES_MAX)?;
-    text::check("edited", verdict.edited.as_deref().unwrap_or_default(), text::SUMMARY_BYTES_MAX)?;
+    text::check("reason", &review.reason, text::REASON_BYTES_MAX)?;
+    text::check("feedback", review.feedback.as_deref().unwrap_or_default(), text::REASON_BYTES_MAX)?;
+    text::check("edited", review.edited.as_deref().unwrap_or_default(), text::SUMMARY_BYTES_MAX)?;
     let filled = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
-    let says_how = filled(&verdict.feedback) || filled(&verdict.edited);
-    match verdict.choice {
+    let says_how = filled(&review.feedback) || filled(&review.edited);
+    match review.choice {
         Choice::Adjust if !says_how => Err(Refusal::FeedbackRequired),
-        Choice::Approve | Choice::Reject | Choice::Pause if verdict.edited.is_some() => {
+        Choice::Approve | Choice::Reject | Choice::Pause if review.edited.is_some() => {
             Err(Refusal::invalid("edited", "goes with an adjustment; use adjust, or leave it out"))
         }
         Choice::Approve | Choice::Reject | Choice::Adjust | Choice::Pause => Ok(()),
     }
 }
 
-fn word(verdict: &Verdict, kind: GateKind) -> DecisionWord {
-    match verdict.choice {
-        Choice::Approve if verdict.force => DecisionWord::Override,
+fn word(review: &Review, kind: GateKind) -> DecisionWord {
+    match review.choice {
+        Choice::Approve if review.force => DecisionWord::Override,
         Choice::Approve => DecisionWord::Approved,
         Choice::Reject => DecisionWord::Rejected,
         Choice::Pause => DecisionWord::Paused,

@@ -1,7 +1,10 @@
 //! Giving a gate more time.
 
 use super::{Gate, GateEvent, policy::check_timeout};
-use crate::{Deadline, GateId, Principal, Refusal, Role, Timeout, Timestamp};
+use crate::{
+    Commit, Deadline, GateId, Principal, Refusal, Role, Timeout, Timestamp,
+    judge::{Case, RefusedWith},
+};
 
 /// More time, counted from now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,8 +14,16 @@ pub struct Extension {
     pub timeout: Timeout,
 }
 
-/// Judges an extension. No deadline is ever shortened by it.
-pub(crate) fn extend(gate: &Gate, extension: &Extension, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
+/// Judges an extension, and what it writes.
+pub(super) fn judge(case: &Case<'_>, extension: &Extension, gate: Option<Gate>) -> Result<Commit, RefusedWith> {
+    let by = case.principal("extend a gate")?;
+    let gate = Gate::visible(gate, &extension.gate, case)?;
+    let event = extend(&gate, extension, by, case.now)?;
+    Ok(gate.commit_event(case, &event))
+}
+
+/// No deadline is ever shortened by an extension.
+fn extend(gate: &Gate, extension: &Extension, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
     gate.must_be_open(now)?;
     gate.must_be_theirs(by, "extend")?;
     check_timeout(extension.timeout)?;

@@ -1,19 +1,25 @@
 //! Opening a gate.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{
     ArtifactRef, Choice, Content, Gate, GateEvent, GateKind, GateMode, GatePolicy, GateState, GateType, OnTimeout,
-    Risk, SelfReview, policy::ResolvedPolicy, remind::Reminders,
+    Risk, SelfReview, expire, policy::ResolvedPolicy, remind::Reminders, timer::timer,
 };
 use crate::{
-    Digest, GateId, Name, Phase, Principal, Refusal, Role, RunId, SessionId, Timeout, Timestamp, delivery, principal,
-    run::Run, text,
+    Commit, Digest, GateId, Loaded, Name, Outcome, Phase, Presence, Principal, Refusal, Role, Row, RunId, SessionId,
+    Timeout, Timestamp, delivery,
+    judge::{Case, RefusedWith},
+    presence::PresenceClaim,
+    principal, quota,
+    run::{self, Run, RunStart},
+    text,
+    token::TokenKind,
 };
 
 /// What a requester says when it opens a gate. What is `None` comes from the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opening {
+pub struct NewGate {
     /// Made by the caller, because core has no randomness.
     pub id: GateId,
     /// The run that cannot pass.
@@ -54,9 +60,9 @@ pub struct Opening {
     pub on_behalf_of: Option<Name>,
 }
 
-/// Judges an opening. `run` is the run that it names, if that exists.
+/// Whether a gate may be opened so. `run` is the run that it names, if that exists.
 pub(crate) fn open(
-    opening: &Opening,
+    new_gate: &NewGate,
     by: &Principal,
     policy: &GatePolicy,
     run: Option<&Run>,
@@ -66,7 +72,7 @@ pub(crate) fn open(
         return Err(Refusal::RoleMayNot { role: by.role, verb: "open a gate" });
     }
     if let Some(run) = run {
-        run.must_take(by, opening.session_id.as_ref())?;
+        run.must_take(by, new_gate.session_id.as_ref())?;
         // An agent may ask about its own part of such a run, and wait by itself. A person who asks
         // means to stop the run.
         if run.start.workflow.is_some() && by.role.decides() && run.speaker().name != by.name {
@@ -75,36 +81,36 @@ pub(crate) fn open(
             return Err(Refusal::invalid("run_id", problem));
         }
     }
-    let resolved = policy.resolve(opening, by, run)?;
-    let content = content(opening, &resolved)?;
-    let digest = content.digest(&opening.summary);
+    let resolved = policy.resolve(new_gate, by, run)?;
+    let content = content(new_gate, &resolved)?;
+    let digest = content.digest(&new_gate.summary);
     let channels: BTreeSet<&String> =
-        policy.notification_channels.iter().chain(&opening.notification_channels).collect();
+        policy.notification_channels.iter().chain(&new_gate.notification_channels).collect();
     delivery::check_channels("notification_channels", channels.iter().copied())?;
     let deadline = resolved.timeout.deadline(now);
-    if let Some(name) = &opening.on_behalf_of {
+    if let Some(name) = &new_gate.on_behalf_of {
         principal::check_name("on_behalf_of", name)?;
         if by.role == Role::Agent && resolved.on_timeout == OnTimeout::Approve {
             let policy = "nobody's, because silence consents here".to_owned();
             return Err(Refusal::WeakensPolicy { field: "on_behalf_of", policy });
         }
     }
-    if let Some(key) = &opening.dedupe_key {
+    if let Some(key) = &new_gate.dedupe_key {
         text::check_filled("dedupe_key", key, text::TITLE_BYTES_MAX)?;
     }
     Ok(GateEvent::Opened(Box::new(Gate {
-        id: opening.id.clone(),
-        run_id: run.map(|run| run.start.id.clone()).or_else(|| opening.run_id.clone()),
-        session_id: run.map(|run| run.start.session_id.clone()).or_else(|| opening.session_id.clone()),
+        id: new_gate.id.clone(),
+        run_id: run.map(|run| run.start.id.clone()).or_else(|| new_gate.run_id.clone()),
+        session_id: run.map(|run| run.start.session_id.clone()).or_else(|| new_gate.session_id.clone()),
         content,
         gate_type: GateType::Human,
         mode: GateMode::Gate,
-        why: match &opening.on_behalf_of {
+        why: match &new_gate.on_behalf_of {
             Some(name) => format!("asked for by {} on behalf of {name}", by.name),
             None => format!("asked for by {}", by.name),
         },
         requested_by: by.name.clone(),
-        on_behalf_of: opening.on_behalf_of.clone(),
+        on_behalf_of: new_gate.on_behalf_of.clone(),
         initiator: run.map(|run| run.start.initiator.clone()),
         self_review: resolved.self_review,
         requested_at: now,
@@ -112,10 +118,10 @@ pub(crate) fn open(
         deadline,
         escalated: false,
         reject_quorum: resolved.reject_quorum,
-        dedupe_key: opening.dedupe_key.clone(),
+        dedupe_key: new_gate.dedupe_key.clone(),
         notification_channels: channels.into_iter().cloned().collect(),
         reminders: Reminders::resolve(policy, deadline, now),
-        presence: policy.presence.get(&opening.risk).copied(),
+        presence: policy.presence.get(&new_gate.risk).copied(),
         revision: 1,
         digest,
         seq: 1,
@@ -123,37 +129,151 @@ pub(crate) fn open(
     })))
 }
 
-/// The answer when a pending gate with the same dedupe key exists: that gate, if it asks the same.
-pub(crate) fn ask_once(opened: &Gate, pending_duplicate: &Gate) -> Result<(), Refusal> {
-    if pending_duplicate.digest == opened.digest {
-        return Ok(());
-    }
-    Err(Refusal::DedupeConflict { gate: pending_duplicate.id.clone() })
+/// Judges a new gate, and what opening it writes.
+pub(super) fn judge(
+    case: &Case<'_>,
+    new_gate: &NewGate,
+    policy: &GatePolicy,
+    contents: &[Vec<u8>],
+    loaded: Loaded,
+) -> Result<Commit, RefusedWith> {
+    let by = case.principal("open a gate")?;
+    let run = loaded.run.run.as_ref();
+    let open = |by: &Principal| open(new_gate, by, policy, run, case.now);
+    let event = open(by)?;
+    // As the agent whose run it is: another one may open nothing there, which says nothing about
+    // the policy.
+    let agent = run.map_or(&by.name, |run| &run.start.initiator);
+    must_not_loosen(case, || open(&Principal::new(agent.clone(), Role::Agent)))?;
+    must_name_the_right(case, new_gate, by)?;
+    commit_opened(case, new_gate, event, contents, loaded)
 }
 
-fn content(opening: &Opening, resolved: &ResolvedPolicy) -> Result<Content, Refusal> {
-    text::check_filled("summary", &opening.summary, text::SUMMARY_BYTES_MAX)?;
-    let title = match &opening.title {
+/// All that a gate that may be opened writes. It is not opened where its requester has a pending
+/// gate with the same dedupe key: then that one is the answer.
+pub(crate) fn commit_opened(
+    case: &Case<'_>,
+    new_gate: &NewGate,
+    event: GateEvent,
+    contents: &[Vec<u8>],
+    loaded: Loaded,
+) -> Result<Commit, RefusedWith> {
+    let GateEvent::Opened(gate) = &event else { unreachable!("a new gate is opened") };
+    let mut commit = Commit::default();
+    if let Some(pending_duplicate) = loaded.gate.pending_duplicate {
+        match expire(&pending_duplicate, case.now) {
+            None => return ask_once(new_gate, gate, pending_duplicate, commit),
+            // The duplicate's timer has not fired yet, but its time is over. That is settled first.
+            Some(expired) => commit = pending_duplicate.commit_event(case, &expired),
+        }
+        if let Outcome::Gate(pending_duplicate) = std::mem::take(&mut commit.outcome)
+            && pending_duplicate.decision().is_none()
+        {
+            return ask_once(new_gate, gate, *pending_duplicate, commit);
+        }
+    }
+    case.command.quota.allows_gate(&case.command.by, loaded.usage, quota::bytes_of(gate))?;
+    let texts = std::iter::once(new_gate.summary.as_bytes().to_vec());
+    let shown = case.store_contents_unless_erased(texts.chain(contents.iter().cloned()))?;
+    let mut gate = gate.as_ref().clone();
+    if let (Some(run_id), None) = (&new_gate.run_id, &loaded.run.run) {
+        let start = implicit_run(case, run_id, &gate)?;
+        (gate.session_id, gate.initiator) = (Some(start.session_id.clone()), Some(start.initiator.clone()));
+        commit.merge(run::commit_start(case, start, None));
+    } else if let Some(session) = &gate.session_id {
+        commit.rows.push(Row::Session(session.clone(), case.now));
+    }
+    let event = GateEvent::Opened(Box::new(gate.clone()));
+    commit.events.push(gate.fact(case, &event));
+    commit.timers.extend(timer(&gate));
+    commit.rows.extend(shown);
+    commit.rows.push(Row::Gate(Box::new(gate.clone())));
+    commit.outcome = Outcome::Gate(Box::new(gate));
+    Ok(commit)
+}
+
+/// Refuses a personal token that was used without its person for what an agent would be refused
+/// for: a looser policy than the configured one is a person's to choose.
+fn must_not_loosen(case: &Case<'_>, as_agent: impl FnOnce() -> Result<GateEvent, Refusal>) -> Result<(), Refusal> {
+    match case.presence {
+        Some(presence) if presence.kind() == TokenKind::Personal => match as_agent() {
+            Err(_) => presence.must_be(Presence::Terminal),
+            Ok(_) => Ok(()),
+        },
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Refuses a gate that names as reviewers those who cannot decide, or speaks for a person.
+fn must_name_the_right(case: &Case<'_>, new_gate: &NewGate, by: &Principal) -> Result<(), Refusal> {
+    principal::must_decide(new_gate.reviewers.as_deref().unwrap_or_default(), &case.principals)?;
+    match &new_gate.on_behalf_of {
+        Some(name) => principal::must_be_no_person("on_behalf_of", name, &by.name, &case.principals),
+        None => Ok(()),
+    }
+}
+
+/// The answer when a pending gate with the same dedupe key exists: that gate, if it asks the same,
+/// for the same run, and is as strict as this request says.
+fn ask_once(new_gate: &NewGate, opened: &Gate, pending_duplicate: Gate, commit: Commit) -> Result<Commit, RefusedWith> {
+    let asks_the_same = opened.digest == pending_duplicate.digest
+        && opened.run_id == pending_duplicate.run_id
+        && opened.session_id == pending_duplicate.session_id
+        && opened.on_behalf_of == pending_duplicate.on_behalf_of;
+    // A value that a request leaves to the policy may have changed since; the request has not.
+    let is_as_strict = new_gate.self_review.is_none_or(|asked| asked == pending_duplicate.self_review)
+        && new_gate.reject_quorum.is_none_or(|asked| asked == pending_duplicate.reject_quorum)
+        && new_gate.timeout.is_none_or(|asked| asked == pending_duplicate.timeout);
+    if !(asks_the_same && is_as_strict) {
+        return Err(Refusal::DedupeConflict { gate: pending_duplicate.id }.into());
+    }
+    Ok(Commit { outcome: Outcome::Existing(Box::new(pending_duplicate)), ..commit })
+}
+
+/// The run that a gate starts by naming one that does not exist. Somebody else's agent executes it.
+fn implicit_run(case: &Case<'_>, id: &RunId, gate: &Gate) -> Result<RunStart, Refusal> {
+    principal::must_be_no_person("run_id", &run::as_agent(id), &gate.requested_by, &case.principals)?;
+    // Starting a run takes the person, however it is started.
+    case.presence.map_or(Ok(()), PresenceClaim::must_be_person)?;
+    let session_id = gate.session_id.clone().unwrap_or_else(|| run::own_session(id));
+    Ok(RunStart::external(id.clone(), session_id, case.principal("open a gate")?, case.now))
+}
+
+/// What a gate is to show, by its digests.
+pub(crate) fn shown_contents(new_gate: &NewGate) -> Cow<'static, [Digest]> {
+    let artifacts = new_gate.artifacts.iter().map(|artifact| artifact.digest);
+    std::iter::once(Digest::of(new_gate.summary.as_bytes())).chain(artifacts).collect()
+}
+
+/// Whom a gate names: those who are to decide, and for whom it is asked.
+pub(super) fn named_principals(new_gate: &NewGate) -> Vec<Name> {
+    let run = new_gate.run_id.as_ref().map(run::as_agent);
+    new_gate.reviewers.iter().flatten().chain(&new_gate.on_behalf_of).cloned().chain(run).collect()
+}
+
+fn content(new_gate: &NewGate, resolved: &ResolvedPolicy) -> Result<Content, Refusal> {
+    text::check_filled("summary", &new_gate.summary, text::SUMMARY_BYTES_MAX)?;
+    let title = match &new_gate.title {
         Some(title) => one_line(title)?,
-        None => one_line(first_line(&opening.summary))?,
+        None => one_line(first_line(&new_gate.summary))?,
     };
-    Content::check_artifacts(&opening.artifacts)?;
+    Content::check_artifacts(&new_gate.artifacts)?;
     Ok(Content {
         title,
-        summary: Digest::of(opening.summary.as_bytes()),
-        phase: opening.phase.clone(),
-        kind: opening.kind,
-        risk: opening.risk,
-        artifacts: opening.artifacts.clone(),
-        allowed: allowed(opening)?,
+        summary: Digest::of(new_gate.summary.as_bytes()),
+        phase: new_gate.phase.clone(),
+        kind: new_gate.kind,
+        risk: new_gate.risk,
+        artifacts: new_gate.artifacts.clone(),
+        allowed: allowed(new_gate)?,
         on_timeout: resolved.on_timeout,
         reviewers: resolved.reviewers.clone(),
         quorum: resolved.quorum,
     })
 }
 
-fn allowed(opening: &Opening) -> Result<Vec<Choice>, Refusal> {
-    let mut allowed = opening.allowed.clone().unwrap_or_else(|| match opening.kind {
+fn allowed(new_gate: &NewGate) -> Result<Vec<Choice>, Refusal> {
+    let mut allowed = new_gate.allowed.clone().unwrap_or_else(|| match new_gate.kind {
         GateKind::Proposal => vec![Choice::Approve, Choice::Reject, Choice::Adjust],
         GateKind::Checkpoint => vec![Choice::Approve, Choice::Reject, Choice::Adjust, Choice::Pause],
         GateKind::Phase | GateKind::Tool | GateKind::Custom => vec![Choice::Approve, Choice::Reject],
@@ -178,9 +298,5 @@ pub(super) fn one_line(title: &str) -> Result<String, Refusal> {
 
 pub(super) fn first_line(summary: &str) -> &str {
     let line = summary.trim().split(['\n', '\r']).next().unwrap_or_default();
-    let mut end = line.len().min(text::TITLE_BYTES_MAX);
-    while !line.is_char_boundary(end) {
-        end -= 1;
-    }
-    &line[..end]
+    text::cut(line, text::TITLE_BYTES_MAX)
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use serde::Deserialize;
 
-use super::{OnTimeout, Opening, Risk, SelfReview};
+use super::{NewGate, OnTimeout, Risk, SelfReview};
 use crate::{Name, Presence, Principal, Refusal, Role, Timeout, delivery, presence::Demands, run::Run};
 
 /// What configuration says about gates that outside agents open. Resolved when a gate opens and
@@ -68,7 +68,7 @@ pub struct GatePreferences {
     pub notification_channels: Vec<String>,
 }
 
-/// The policy of one gate: the configured one, changed by what its opening said.
+/// The policy of one gate: the configured one, changed by what its requester said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ResolvedPolicy {
     pub timeout: Timeout,
@@ -130,21 +130,21 @@ impl GatePolicy {
     /// The policy for one gate. Agents may tighten it; whoever decides may also loosen it.
     pub(super) fn resolve(
         &self,
-        opening: &Opening,
+        new_gate: &NewGate,
         by: &Principal,
         run: Option<&Run>,
     ) -> Result<ResolvedPolicy, Refusal> {
-        let usual = self.self_review_at(opening.risk);
-        let mut reviewers = opening.reviewers.clone().unwrap_or_else(|| self.reviewers.clone());
+        let usual = self.self_review_at(new_gate.risk);
+        let mut reviewers = new_gate.reviewers.clone().unwrap_or_else(|| self.reviewers.clone());
         reviewers.sort();
         reviewers.dedup();
         let resolved = ResolvedPolicy {
-            timeout: opening.timeout.unwrap_or(self.timeout),
-            on_timeout: opening.on_timeout.unwrap_or(self.on_timeout),
+            timeout: new_gate.timeout.unwrap_or(self.timeout),
+            on_timeout: new_gate.on_timeout.unwrap_or(self.on_timeout),
             reviewers,
-            quorum: opening.quorum.unwrap_or(self.quorum),
-            reject_quorum: opening.reject_quorum.unwrap_or(self.reject_quorum),
-            self_review: opening.self_review.unwrap_or(usual),
+            quorum: new_gate.quorum.unwrap_or(self.quorum),
+            reject_quorum: new_gate.reject_quorum.unwrap_or(self.reject_quorum),
+            self_review: new_gate.self_review.unwrap_or(usual),
         };
         if by.role == Role::Agent {
             self.refuse_weaker(&resolved, usual)?;

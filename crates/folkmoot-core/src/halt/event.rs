@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Halt, Lifting, Notice};
+use super::{Halt, Lift, Notice};
 use crate::{Fact, Name, event::CorruptLog, question::RefusedAttempt};
 
 /// A fact about one halt.
@@ -17,7 +17,7 @@ pub enum HaltEvent {
         /// The agent that it held.
         agent_id: Option<Name>,
         /// By whom and when.
-        lifting: Lifting,
+        lifting: Lift,
     },
     /// Somebody tried to raise or lift it, and was refused.
     Refused(RefusedAttempt),
@@ -30,7 +30,7 @@ struct HaltLiftedPayload {
     raised_by: Name,
     agent_id: Option<Name>,
     #[serde(flatten)]
-    lifting: Lifting,
+    lifting: Lift,
 }
 
 impl HaltEvent {

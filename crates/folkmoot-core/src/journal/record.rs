@@ -1,14 +1,16 @@
 //! Writing to a journal.
 
+use std::borrow::Cow;
+
 use super::{Entry, EntryKey, EntryKind, EntryState, StepError, Waits};
 use crate::{
-    Digest, Name, Principal, Refusal, RunId, Timestamp,
-    debate::record::{self, DebateRecord},
+    Digest, Name, NewRecord, Principal, Refusal, RunId, Timestamp,
     event::EventKind,
-    gate::{GatePolicy, Opening},
+    gate::{self, GatePolicy, NewGate},
     principal,
-    question::{Asking, TypeDefaults},
-    run::{Run, RunState, Starting},
+    question::{self, NewQuestion, TypeDefaults},
+    record,
+    run::{NewRun, Run, RunState},
     text,
 };
 
@@ -19,7 +21,7 @@ const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
 
 /// Something to be written to a journal.
 #[derive(Clone, Debug)]
-pub struct Recording {
+pub struct JournalWrite {
     /// Whose journal.
     pub run: RunId,
     /// Why it may be written.
@@ -29,10 +31,26 @@ pub struct Recording {
     pub write: Write,
 }
 
-impl Recording {
+impl JournalWrite {
     /// Whether it says that an agent which executes its run itself goes on working.
     pub(crate) fn waits_for_gates(&self) -> bool {
         self.fence == Fence::Owner && matches!(self.write, Write::Begin | Write::Done(_))
+    }
+
+    /// What it is to show to people, by its digests.
+    pub(crate) fn shown_contents(&self) -> Cow<'static, [Digest]> {
+        match &self.write {
+            Write::Open { new_gate, .. } => gate::shown_contents(new_gate),
+            Write::Ask { new_question, .. } => question::shown_contents(new_question),
+            // What a run records is kept, whatever was erased elsewhere.
+            Write::Begin
+            | Write::Done(_)
+            | Write::Failing(..)
+            | Write::Failed(_)
+            | Write::Sleep(_)
+            | Write::Start(_)
+            | Write::Emit { .. } => Cow::default(),
+        }
     }
 }
 
@@ -76,10 +94,10 @@ pub enum Write {
     /// It opens a gate.
     Open {
         /// What is asked.
-        opening: Box<Opening>,
+        new_gate: Box<NewGate>,
         /// What configuration says.
         policy: GatePolicy,
-        /// The bytes behind the digests of the opening's artifacts, in order.
+        /// The bytes behind the digests of the gate's artifacts, in order.
         contents: Vec<Vec<u8>>,
         /// Why nobody is asked and it is approved at once, where that is so. Only a workflow's own
         /// configuration says it.
@@ -88,22 +106,22 @@ pub enum Write {
     /// It asks.
     Ask {
         /// What is asked.
-        asking: Box<Asking>,
-        /// What questions of this type do.
-        usual: TypeDefaults,
+        new_question: Box<NewQuestion>,
+        /// What configuration says of questions of this type.
+        defaults: TypeDefaults,
     },
     /// It pauses for so long.
     Sleep(std::time::Duration),
     /// It starts another run.
-    Start(Box<Starting>),
+    Start(Box<NewRun>),
     /// It tells the feed something.
     Emit {
         /// `noun.verb`.
         kind: String,
         /// JSON.
         payload: String,
-        /// What a debate keeps with it, for people to ask for.
-        records: Vec<DebateRecord>,
+        /// What is kept with it, for people to query.
+        records: Vec<NewRecord>,
     },
 }
 
@@ -119,36 +137,38 @@ pub(crate) enum RecordOutcome {
 pub(crate) fn record(
     run: &Run,
     known: Option<&Entry>,
-    recording: &Recording,
+    journal_write: &JournalWrite,
     by: &Principal,
     now: Timestamp,
 ) -> Result<RecordOutcome, Refusal> {
-    if let (Fence::Owner, Write::Begin, Some(known)) = (recording.fence, &recording.write, known) {
+    if let (Fence::Owner, Write::Begin, Some(known)) = (journal_write.fence, &journal_write.write, known) {
         // Whoever starts a script again that has ended is told what came of its steps.
         let ended = matches!(known.state, EntryState::Done { .. } | EntryState::Failed { .. });
         if ended && run.start.initiator == by.name {
-            must_be_the_same(run, known, recording)?;
+            must_be_the_same(run, known, journal_write)?;
             return Ok(RecordOutcome::Known);
         }
     }
-    let settles = matches!(recording.write, Write::Done(_) | Write::Failed(_))
+    let settles = matches!(journal_write.write, Write::Done(_) | Write::Failed(_))
         && known.is_some_and(|known| known.state == EntryState::Begun);
-    match by.role.decides() && settles && recording.fence == Fence::Owner {
+    match by.role.decides() && settles && journal_write.fence == Fence::Owner {
         // Nobody knows what became of it, and somebody has looked.
         true => must_be_outside(run)?,
-        false => must_be_writer(run, recording.fence, by)?,
+        false => must_be_writer(run, journal_write.fence, by)?,
     }
-    let new = &recording.entry;
-    if let (Fence::Owner, Some(agent)) = (recording.fence, &new.agent_id) {
+    let new = &journal_write.entry;
+    if let (Fence::Owner, Some(agent)) = (journal_write.fence, &new.agent_id) {
         principal::check_name("agent_id", agent)?;
     }
-    must_fit(recording)?;
+    must_fit(journal_write)?;
     if let Some(known) = known {
-        must_be_the_same(run, known, recording)?;
+        must_be_the_same(run, known, journal_write)?;
     }
-    let state = match (&recording.write, known.map(|known| &known.state)) {
+    let state = match (&journal_write.write, known.map(|known| &known.state)) {
         // What must not repeat is not begun twice; anything else is simply tried again.
-        (Write::Begin, Some(EntryState::Begun)) if recording.fence == Fence::Owner && new.kind == EntryKind::Once => {
+        (Write::Begin, Some(EntryState::Begun))
+            if journal_write.fence == Fence::Owner && new.kind == EntryKind::Once =>
+        {
             return Ok(RecordOutcome::Known);
         }
         (Write::Begin, None | Some(EntryState::Begun | EntryState::Failing { .. })) => EntryState::Begun,
@@ -165,7 +185,7 @@ pub(crate) fn record(
         }
         // The same attempt, of which its worker was not told that it was written.
         (Write::Failing(error, retry_at), Some(EntryState::Failing { error: stands, retry_at: known }))
-            if recording.fence != Fence::Owner && checked(error) == *stands && retry_at == known =>
+            if journal_write.fence != Fence::Owner && checked(error) == *stands && retry_at == known =>
         {
             return Ok(RecordOutcome::Known);
         }
@@ -178,21 +198,21 @@ pub(crate) fn record(
         (Write::Failed(error), Some(EntryState::Failed { error: stands })) if checked(error) == *stands => {
             return Ok(RecordOutcome::Known);
         }
-        (Write::Open { opening, .. }, None) => EntryState::Waiting(Waits::Gate(opening.id.clone())),
-        (Write::Ask { asking, .. }, None) => EntryState::Waiting(Waits::Question(asking.id.clone())),
+        (Write::Open { new_gate, .. }, None) => EntryState::Waiting(Waits::Gate(new_gate.id.clone())),
+        (Write::Ask { new_question, .. }, None) => EntryState::Waiting(Waits::Question(new_question.id.clone())),
         (Write::Sleep(span), None) => EntryState::Waiting(Waits::Until(now.plus(*span))),
-        (Write::Start(starting), None) => EntryState::Waiting(Waits::Run(starting.id.clone())),
+        (Write::Start(new_run), None) => EntryState::Waiting(Waits::Run(new_run.id.clone())),
         (Write::Emit { kind, payload, records }, None) => {
             check_event(kind, payload)?;
-            record::refuse_told(run, payload)?;
-            let kept = record::check(run, records)?;
+            record::refuse_told(payload)?;
+            let kept = record::check(records)?;
             EntryState::Done { result: Digest::of(b"null"), bytes: 4 + kept }
         }
         (Write::Open { .. } | Write::Ask { .. } | Write::Sleep(_) | Write::Start(_), Some(EntryState::Waiting(_)))
         | (Write::Emit { .. }, Some(EntryState::Done { .. })) => return Ok(RecordOutcome::Known),
         (_, Some(_)) => return Err(Refusal::StepRecorded { run: run.start.id.clone(), key: new.key.clone() }),
     };
-    let tried = match &recording.write {
+    let tried = match &journal_write.write {
         Write::Begin => 1,
         // An attempt whose beginning was recorded is counted already.
         Write::Failing(..) | Write::Done(_) | Write::Failed(_) => {
@@ -217,10 +237,10 @@ pub(crate) fn record(
 
 /// Refuses a line of one kind with what is written to another's. Somebody else's agent records work
 /// and nothing else: gates and questions have doors of their own.
-fn must_fit(recording: &Recording) -> Result<(), Refusal> {
-    let kind = recording.entry.kind;
+fn must_fit(journal_write: &JournalWrite) -> Result<(), Refusal> {
+    let kind = journal_write.entry.kind;
     let work = matches!(kind, EntryKind::Step | EntryKind::Once);
-    let fits = match &recording.write {
+    let fits = match &journal_write.write {
         Write::Begin | Write::Failing(..) => work,
         // Whatever a workflow calls can be refused.
         Write::Failed(_) => true,
@@ -231,7 +251,7 @@ fn must_fit(recording: &Recording) -> Result<(), Refusal> {
         Write::Start(_) => kind == EntryKind::Run,
         Write::Emit { .. } => kind == EntryKind::Event,
     };
-    if fits && (work || recording.fence != Fence::Owner) {
+    if fits && (work || journal_write.fence != Fence::Owner) {
         return Ok(());
     }
     Err(Refusal::invalid("kind", format!("{kind} does not fit what is to be recorded")))
@@ -261,11 +281,11 @@ fn must_be_outside(run: &Run) -> Result<(), Refusal> {
 }
 
 /// Refuses code that does something else under a key than what was done under it.
-fn must_be_the_same(run: &Run, known: &Entry, recording: &Recording) -> Result<(), Refusal> {
-    let new = &recording.entry;
+fn must_be_the_same(run: &Run, known: &Entry, journal_write: &JournalWrite) -> Result<(), Refusal> {
+    let new = &journal_write.entry;
     // Somebody else's agent need not say again what it said when it began, and has no branches that
     // we know of.
-    let says_all = recording.fence != Fence::Owner;
+    let says_all = journal_write.fence != Fence::Owner;
     match known.differs_from(new.kind, new.input.or(known.input.filter(|_| !says_all)), new.ordinal) {
         Some(differs) if says_all => Err(Refusal::Changed { run: run.start.id.clone(), key: new.key.clone(), differs }),
         Some(differs) => Err(Refusal::StepDiffers { run: run.start.id.clone(), key: new.key.clone(), differs }),

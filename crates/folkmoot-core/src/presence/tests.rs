@@ -39,6 +39,6 @@ fn what_the_configuration_demands_binds_every_kind_of_token() {
 fn a_token_that_only_reads_does_nothing_else() {
     let reading = PresenceClaim::new(TokenKind::Reading, Some(Presence::Terminal));
     assert_eq!(refused(TokenKind::Reading, Some(Presence::Terminal), None), Some(Presence::Passphrase));
-    let cancel = Action::CancelRun { run: "run-1".parse().unwrap(), reason: String::new() };
+    let cancel = Action::Run(crate::run::Action::Cancel { run: "run-1".parse().unwrap(), reason: String::new() });
     assert!(reading.must_allow(&cancel).is_err());
 }

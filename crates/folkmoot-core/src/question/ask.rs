@@ -1,14 +1,20 @@
 //! Asking.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::{
     Priority, Question, QuestionEvent, QuestionState, QuestionType, TypeDefaults,
     policy::{check_default, check_timeout},
+    timer::timer,
 };
 use crate::{
-    Digest, Name, Principal, QuestionId, Refusal, Role, Run, RunId, Scope, SessionId, Timeout, Timestamp, principal,
-    text,
+    Commit, Digest, Loaded, Name, Outcome, Principal, QuestionId, Refusal, Role, Row, Run, RunId, Scope, SessionId,
+    Timeout, Timestamp,
+    clearance::Others,
+    judge::{Case, RefusedWith},
+    principal, text,
 };
 
 /// The most options that a question can offer.
@@ -18,7 +24,7 @@ pub(super) const APPROVAL_OPTIONS: [&str; 2] = ["approve", "deny"];
 
 /// What an agent asks. What is `None` comes from the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asking {
+pub struct NewQuestion {
     /// Made by the caller, because core has no randomness.
     pub id: QuestionId,
     /// The agent that asks; the asker itself unless it speaks for another.
@@ -43,11 +49,55 @@ pub struct Asking {
     pub priority: Option<Priority>,
 }
 
-/// Judges an asking. `run` is the run that it names.
-pub(crate) fn ask(
-    asking: &Asking,
+/// Judges a new question, and what asking it writes.
+pub(super) fn judge(
+    case: &Case<'_>,
+    new_question: &NewQuestion,
+    defaults: &TypeDefaults,
+    loaded: &Loaded,
+) -> Result<Commit, RefusedWith> {
+    let by = case.principal("ask")?;
+    if let (Some(id), None) = (&new_question.run_id, &loaded.run.run) {
+        return Err(Refusal::UnknownRun { run: id.clone() }.into());
+    }
+    case.command.quota.allows_question(&case.command.by, loaded.usage)?;
+    if let Some(name) = &new_question.agent_id {
+        principal::must_be_no_person("agent_id", name, &by.name, &case.principals)?;
+    }
+    ask_as(case, by, new_question, defaults, loaded.run.run.as_ref())
+}
+
+/// All that a new question writes, if `by` may ask it.
+pub(crate) fn ask_as(
+    case: &Case<'_>,
     by: &Principal,
-    usual: &TypeDefaults,
+    new_question: &NewQuestion,
+    defaults: &TypeDefaults,
+    run: Option<&Run>,
+) -> Result<Commit, RefusedWith> {
+    let event = ask(new_question, by, defaults, run, case.now)?;
+    let QuestionEvent::Asked(question) = &event else { unreachable!("a new question is asked") };
+    let shown = case.store_contents_unless_erased(std::iter::once(new_question.text.as_bytes().to_vec()))?;
+    let mut question = question.as_ref().clone();
+    let mut events = vec![question.fact(case, &event)];
+    events.extend(question.commit_notices(case, None, Others::default()));
+    let mut rows: Vec<Row> = question.session_id.iter().map(|id| Row::Session(id.clone(), case.now)).collect();
+    rows.extend(shown);
+    rows.push(Row::Question(Box::new(question.clone())));
+    let timers = timer(&question).into_iter().collect();
+    Ok(Commit { rows, events, timers, outcome: Outcome::Question(Box::new(question)), ..Commit::default() })
+}
+
+/// What a question is to show, by its digest.
+pub(crate) fn shown_contents(new_question: &NewQuestion) -> Cow<'static, [Digest]> {
+    vec![Digest::of(new_question.text.as_bytes())].into()
+}
+
+/// Whether a question may be asked so. `run` is the run that it names.
+fn ask(
+    new_question: &NewQuestion,
+    by: &Principal,
+    defaults: &TypeDefaults,
     run: Option<&Run>,
     now: Timestamp,
 ) -> Result<QuestionEvent, Refusal> {
@@ -55,25 +105,25 @@ pub(crate) fn ask(
         return Err(Refusal::RoleMayNot { role: by.role, verb: "ask" });
     }
     if let Some(run) = run {
-        run.must_take(by, asking.session_id.as_ref())?;
+        run.must_take(by, new_question.session_id.as_ref())?;
     }
-    let session_id = run.map(|run| run.start.session_id.clone()).or_else(|| asking.session_id.clone());
-    let asking = &Asking { session_id, ..asking.clone() };
-    let question_type = asking.question_type;
+    let session_id = run.map(|run| run.start.session_id.clone()).or_else(|| new_question.session_id.clone());
+    let new_question = &NewQuestion { session_id, ..new_question.clone() };
+    let question_type = new_question.question_type;
     let asker = || run.filter(|run| run.start.workflow.is_some()).map_or_else(|| by.name.clone(), Run::agent);
-    let agent_id = asking.agent_id.clone().unwrap_or_else(asker);
+    let agent_id = new_question.agent_id.clone().unwrap_or_else(asker);
     principal::check_name("agent_id", &agent_id)?;
-    text::check_filled("text", &asking.text, text::SUMMARY_BYTES_MAX)?;
-    let options = options(asking)?;
-    let timeout = asking.timeout.unwrap_or(usual.timeout);
+    text::check_filled("text", &new_question.text, text::SUMMARY_BYTES_MAX)?;
+    let options = options(new_question)?;
+    let timeout = new_question.timeout.unwrap_or(defaults.timeout);
     check_timeout(timeout)?;
     // A configured default that this question does not offer, or that its type cannot have, is
     // none. Nor is it one where the question halts more than its type does: there silence answers
     // only if that was asked for.
-    let widened = asking.halts > question_type.halts();
-    let is_usual = |default: &Value| question_type.may_have_default() && !widened && is_offered(&options, default);
-    let configured = usual.default.clone().filter(is_usual);
-    let default = match &asking.default {
+    let widened = new_question.halts > question_type.halts();
+    let is_allowed = |default: &Value| question_type.may_have_default() && !widened && is_offered(&options, default);
+    let configured = defaults.default.clone().filter(is_allowed);
+    let default = match &new_question.default {
         Some(default) => {
             check_default(question_type, default)?;
             if !is_offered(&options, default) {
@@ -84,16 +134,16 @@ pub(crate) fn ask(
         None => configured,
     };
     Ok(QuestionEvent::Asked(Box::new(Question {
-        id: asking.id.clone(),
+        id: new_question.id.clone(),
         agent_id,
         run_id: run.map(|run| run.start.id.clone()),
-        session_id: asking.session_id.clone(),
+        session_id: new_question.session_id.clone(),
         question_type,
-        text: Digest::of(asking.text.as_bytes()),
+        text: Digest::of(new_question.text.as_bytes()),
         options,
         default,
-        halts: halts(asking)?,
-        priority: asking.priority.unwrap_or_else(|| question_type.priority()),
+        halts: halts(new_question)?,
+        priority: new_question.priority.unwrap_or_else(|| question_type.priority()),
         asked_by: by.name.clone(),
         asked_at: now,
         timeout,
@@ -106,18 +156,18 @@ pub(crate) fn ask(
 
 /// The wider of what the type halts and what was asked for. Without a session there is none to
 /// halt.
-fn halts(asking: &Asking) -> Result<Option<Scope>, Refusal> {
-    if asking.halts == Some(Scope::Session) && asking.session_id.is_none() {
+fn halts(new_question: &NewQuestion) -> Result<Option<Scope>, Refusal> {
+    if new_question.halts == Some(Scope::Session) && new_question.session_id.is_none() {
         return Err(Refusal::invalid("session_id", "is missing: `halts: session` must say which session"));
     }
-    Ok(match asking.halts.max(asking.question_type.halts()) {
-        Some(Scope::Session) if asking.session_id.is_none() => Some(Scope::Agent),
+    Ok(match new_question.halts.max(new_question.question_type.halts()) {
+        Some(Scope::Session) if new_question.session_id.is_none() => Some(Scope::Agent),
         wider => wider,
     })
 }
 
-fn options(asking: &Asking) -> Result<Vec<String>, Refusal> {
-    let options = &asking.options;
+fn options(new_question: &NewQuestion) -> Result<Vec<String>, Refusal> {
+    let options = &new_question.options;
     if options.len() > OPTIONS_MAX {
         return Err(Refusal::invalid("options", format!("has {} entries; at most {OPTIONS_MAX}", options.len())));
     }
@@ -127,7 +177,7 @@ fn options(asking: &Asking) -> Result<Vec<String>, Refusal> {
             return Err(Refusal::invalid("options", format!("offers {option:?} twice")));
         }
     }
-    if asking.question_type == QuestionType::Approval {
+    if new_question.question_type == QuestionType::Approval {
         if options.iter().any(|option| !APPROVAL_OPTIONS.contains(&option.as_str())) {
             return Err(Refusal::invalid("options", "must be left out: an APPROVAL takes only `approve` or `deny`"));
         }

@@ -2,12 +2,17 @@
 
 use serde_json::Value;
 
-use super::{Closure, Question, QuestionEvent, QuestionStatus, QuestionType, ask::is_offered};
-use crate::{Name, Presence, Principal, QuestionId, Refusal, Role, Timestamp, text};
+use super::{Closure, Loaded, Question, QuestionEvent, QuestionStatus, QuestionType, RefusedAttempt, ask::is_offered};
+use crate::{
+    Commit, Name, Presence, Principal, QuestionId, Refusal, Role, Row, Timestamp,
+    judge::{Case, RefusedWith},
+    presence::PresenceClaim,
+    text,
+};
 
 /// What somebody says to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Closing {
+pub struct Reply {
     pub question: QuestionId,
     /// What they say.
     pub close: Close,
@@ -39,24 +44,53 @@ impl Close {
     }
 }
 
-/// Judges what somebody says to a question.
-pub(crate) fn close(
+/// Judges what somebody says to a question, and what it writes. A refused attempt is recorded too.
+pub(super) fn judge(case: &Case<'_>, reply: &Reply, loaded: Loaded) -> Result<Commit, RefusedWith> {
+    let by = case.principal(reply.close.verb())?;
+    // An agent that tries to answer another's question is refused for what it is, and that is
+    // recorded: so it need not be visible.
+    let unknown = || Refusal::UnknownQuestion { question: reply.question.clone() };
+    let question = loaded.question.ok_or_else(unknown)?;
+    match close(&question, reply, by, case.presence.map(PresenceClaim::presence), case.now) {
+        Ok(event) => Ok(question.commit_event(case, &event, loaded.others)),
+        Err(refusal) => Err(refused(case, question, reply, refusal)),
+    }
+}
+
+fn refused(case: &Case<'_>, mut question: Question, reply: &Reply, refusal: Refusal) -> RefusedWith {
+    if !case.command.quota.records_refusals {
+        return refusal.into();
+    }
+    let event = QuestionEvent::Refused(RefusedAttempt {
+        asked_by: question.asked_by.clone(),
+        attempted: reply.close.verb().into(),
+        code: refusal.code().to_owned(),
+        refusal: refusal.to_string(),
+        unrecorded: case.command.quota.unrecorded,
+    });
+    question.apply(&event).expect("a refusal changes nothing but the count");
+    let events = vec![question.fact(case, &event)];
+    let rows = vec![Row::Question(Box::new(question))];
+    RefusedWith { refusal, record: Box::new(Commit { events, rows, ..Commit::default() }) }
+}
+
+fn close(
     question: &Question,
-    closing: &Closing,
+    reply: &Reply,
     by: &Principal,
-    shown: Option<Presence>,
+    presence: Option<Presence>,
     now: Timestamp,
 ) -> Result<QuestionEvent, Refusal> {
-    may_close(question, closing, by)?;
-    text::check("reason", &closing.reason, text::REASON_BYTES_MAX)?;
+    may_close(question, reply, by)?;
+    text::check("reason", &reply.reason, text::REASON_BYTES_MAX)?;
     question.must_be_open(now)?;
-    let (status, answer) = match &closing.close {
+    let (status, answer) = match &reply.close {
         Close::Answer(answer) => answered(question, answer)?,
         Close::Deny => (QuestionStatus::Denied, Some(DENY.into())),
         Close::Skip => (QuestionStatus::Skipped, None),
         Close::Cancel => (QuestionStatus::Cancelled, None),
     };
-    let reason = closing.reason.clone();
+    let reason = reply.reason.clone();
     Ok(question.closes(Closure {
         status,
         answer,
@@ -65,7 +99,7 @@ pub(crate) fn close(
         reason,
         fetched_at: None,
         released_by: None,
-        presence: shown,
+        presence,
     }))
 }
 
@@ -82,7 +116,7 @@ fn answered(question: &Question, answer: &Value) -> Result<(QuestionStatus, Opti
 
 /// People who may decide may close what others asked. An asker may only withdraw what halts nobody;
 /// an admin also what halts, and must then say why.
-fn may_close(question: &Question, Closing { close, reason, .. }: &Closing, by: &Principal) -> Result<(), Refusal> {
+fn may_close(question: &Question, Reply { close, reason, .. }: &Reply, by: &Principal) -> Result<(), Refusal> {
     let verb = close.verb();
     let withdraws = match close {
         Close::Answer(_) | Close::Deny => false,

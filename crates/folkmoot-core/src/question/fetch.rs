@@ -1,17 +1,27 @@
 //! The end of a denial's hold: its asker has heard it, or somebody who decides has released it.
 
-use super::{Question, QuestionEvent, QuestionStatus};
-use crate::{Name, Principal, Refusal, Timestamp, text};
+use super::{Loaded, Question, QuestionEvent, QuestionStatus};
+use crate::{
+    Commit, Name, Outcome, Principal, QuestionId, Refusal, Timestamp,
+    judge::{Case, RefusedWith},
+    text,
+};
 
-/// Judges a fetch; `None` where there is nothing to fetch, or somebody looks who neither asked nor
-/// decides. A verb of its own, so that whoever cancels a question at the moment at which another
-/// denies it releases nobody.
-pub(crate) fn fetch(
-    question: &Question,
-    reason: &str,
-    by: &Principal,
-    now: Timestamp,
-) -> Result<Option<QuestionEvent>, Refusal> {
+/// Judges a fetch, and what it writes. A verb of its own, so that whoever cancels a question at the
+/// moment at which another denies it releases nobody.
+pub(super) fn judge(case: &Case<'_>, id: &QuestionId, reason: &str, loaded: Loaded) -> Result<Commit, RefusedWith> {
+    let by = case.principal("fetch an answer")?;
+    let question = loaded.question.filter(|question| question.may_be_seen_by(by));
+    let question = question.ok_or_else(|| Refusal::UnknownQuestion { question: id.clone() })?;
+    match fetch(&question, reason, by, case.now)? {
+        Some(event) => Ok(question.commit_event(case, &event, loaded.others)),
+        None => Ok(Commit { outcome: Outcome::Question(Box::new(question)), ..Commit::default() }),
+    }
+}
+
+/// What a fetch changes; `None` where there is nothing to fetch, or somebody looks who neither
+/// asked nor decides.
+fn fetch(question: &Question, reason: &str, by: &Principal, now: Timestamp) -> Result<Option<QuestionEvent>, Refusal> {
     text::check("reason", reason, text::REASON_BYTES_MAX)?;
     if question.is_unheard_denial() && question.is_asked_by(by) {
         return Ok(Some(heard(question, None, String::new(), now)));

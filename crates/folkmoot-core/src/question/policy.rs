@@ -22,31 +22,31 @@ pub struct TypeDefaults {
 
 impl QuestionPolicy {
     /// What questions of this type do.
-    pub fn usual(&self, question_type: QuestionType) -> TypeDefaults {
+    pub fn defaults(&self, question_type: QuestionType) -> TypeDefaults {
         self.0.get(&question_type).cloned().unwrap_or_else(|| built_in(question_type))
     }
 
     /// Configures one type.
-    pub fn set(&mut self, question_type: QuestionType, usual: TypeDefaults) -> Result<(), Refusal> {
-        check_timeout(usual.timeout)?;
-        if let Some(default) = &usual.default {
+    pub fn set(&mut self, question_type: QuestionType, defaults: TypeDefaults) -> Result<(), Refusal> {
+        check_timeout(defaults.timeout)?;
+        if let Some(default) = &defaults.default {
             check_default(question_type, default)?;
         }
-        self.0.insert(question_type, usual);
+        self.0.insert(question_type, defaults);
         Ok(())
     }
 }
 
 fn built_in(question_type: QuestionType) -> TypeDefaults {
     let minutes = |n: u64| Timeout::After(Duration::from_secs(n * 60));
-    let usual = |timeout| TypeDefaults { timeout, default: None };
+    let defaults = |timeout| TypeDefaults { timeout, default: None };
     match question_type {
-        QuestionType::Blocking => usual(minutes(15)),
-        QuestionType::Clarifying | QuestionType::Preference => usual(minutes(5)),
+        QuestionType::Blocking => defaults(minutes(15)),
+        QuestionType::Clarifying | QuestionType::Preference => defaults(minutes(5)),
         QuestionType::Confirming => TypeDefaults { timeout: minutes(10), default: Some("proceed".into()) },
-        QuestionType::Alert => usual(Timeout::Never),
-        QuestionType::Decision | QuestionType::Emergency => usual(minutes(30)),
-        QuestionType::Escalation | QuestionType::Approval => usual(minutes(60)),
+        QuestionType::Alert => defaults(Timeout::Never),
+        QuestionType::Decision | QuestionType::Emergency => defaults(minutes(30)),
+        QuestionType::Escalation | QuestionType::Approval => defaults(minutes(60)),
     }
 }
 

@@ -1,10 +1,29 @@
 //! Cancelling a run, in any state.
 
-use super::{Ending, Run, RunEvent, end::RunOutcome};
-use crate::{Name, Refusal, Timestamp, text};
+use super::{
+    Ending, Loaded, Run, RunEvent,
+    end::RunOutcome,
+    open_work::{Ender, commit_end},
+};
+use crate::{
+    Actor, Commit, Name, Refusal, RunId, Timestamp,
+    judge::{Case, RefusedWith},
+    text,
+};
 
-/// Judges a cancellation. Whether `by` may was judged before.
-pub(crate) fn cancel(run: &Run, reason: &str, by: Name, now: Timestamp) -> Result<RunEvent, Refusal> {
+/// Judges a cancellation, and what it writes.
+pub(super) fn judge(case: &Case<'_>, id: &RunId, reason: &str, mut loaded: Loaded) -> Result<Commit, RefusedWith> {
+    let run = Run::found(loaded.run.take(), id)?;
+    match &case.command.by {
+        Actor::Principal(by) => run.must_be_theirs(by, "cancel a run")?,
+        Actor::System => {}
+    }
+    let event = cancel(&run, reason, case.command.by.name(), case.now)?;
+    Ok(commit_end(case, run, &event, &Ender::of(&case.command.by, None), loaded))
+}
+
+/// Whether `by` may cancel it was judged before.
+fn cancel(run: &Run, reason: &str, by: Name, now: Timestamp) -> Result<RunEvent, Refusal> {
     run.must_go_on()?;
     text::check("reason", reason, text::REASON_BYTES_MAX)?;
     let ending = Ending {

@@ -1,21 +1,33 @@
 //! Taking a run: by a worker, for as long as its node lives.
 
-use super::{Run, RunEvent, RunState};
-use crate::{Name, Refusal, RunId, Timestamp};
+use super::{Loaded, Run, RunEvent, RunState, timer::clear_parked};
+use crate::{
+    Commit, Name, Outcome, Refusal, RunId, Timestamp,
+    judge::{Case, RefusedWith},
+};
 
-/// A worker that wants a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claiming {
-    pub run: RunId,
-    /// The worker's node.
-    pub node: Name,
+/// Judges a claim, and what it writes.
+pub(super) fn judge(case: &Case<'_>, id: &RunId, node: &Name, loaded: Loaded) -> Result<Commit, RefusedWith> {
+    case.must_be_system("claim a run")?;
+    let run = Run::found(loaded.run, id)?;
+    if loaded.parent_over && run.ending().is_none() {
+        // What a run starts ends with it, wherever it was when that happened: it is not claimed,
+        // but cancelled.
+        return Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() });
+    }
+    let event = claim(&run, node, loaded.wakes, loaded.alive_until, case.now)?;
+    let mut commit = Commit { timers: clear_parked(&run), ..run.commit_event(case, &event) };
+    if let Outcome::Run(run) = std::mem::take(&mut commit.outcome) {
+        commit.outcome = Outcome::Claimed(run, loaded.wakes);
+    }
+    Ok(commit)
 }
 
-/// Judges a claim. `alive_until` is the moment until which the node that holds the run is known to
+/// `alive_until` is the moment until which the node that holds the run is known to
 /// live.
-pub(crate) fn claim(
+fn claim(
     run: &Run,
-    claiming: &Claiming,
+    claimant: &Name,
     wakes: u64,
     alive_until: Option<Timestamp>,
     now: Timestamp,
@@ -26,12 +38,12 @@ pub(crate) fn claim(
         RunState::Parked(parked) if wakes > parked.wakes => {}
         // Its node is dead, or does not know that it has it: whether the last claim was written was
         // never told.
-        RunState::Running { node, .. } if *node == claiming.node || alive_until.is_none_or(|until| until <= now) => {}
+        RunState::Running { node, .. } if node == claimant || alive_until.is_none_or(|until| until <= now) => {}
         RunState::Outside | RunState::Running { .. } | RunState::Parked(_) | RunState::Stopped { .. } => {
             return Err(taken);
         }
         RunState::Ended(_) => run.must_go_on()?,
     }
-    let (initiator, node) = (run.start.initiator.clone(), claiming.node.clone());
+    let (initiator, node) = (run.start.initiator.clone(), claimant.clone());
     Ok(RunEvent::Claimed { initiator, node, epoch: run.epoch + 1, at: now })
 }

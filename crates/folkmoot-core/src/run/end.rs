@@ -2,8 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Run, RunEvent, RunStatus};
-use crate::{Digest, Name, Refusal, Timestamp, text};
+use super::{
+    Loaded, Run, RunEvent, RunStatus,
+    commit::artifact,
+    gates::{must_have_no_pending_gate, must_not_be_stopped},
+    open_work::{Ender, commit_end},
+};
+use crate::{
+    Commit, Digest, Name, Outcome, Refusal, RunId, Timestamp,
+    journal::{self, Fence},
+    judge::{Case, RefusedWith},
+    text,
+};
 
 /// The longest output, in bytes of its JSON.
 pub const OUTPUT_BYTES_MAX: usize = 4 << 20;
@@ -66,8 +76,39 @@ impl Ending {
     }
 }
 
+/// Judges an end, and what it writes.
+pub(super) fn judge(
+    case: &Case<'_>,
+    id: &RunId,
+    fence: Fence,
+    conclusion: &Conclusion,
+    mut loaded: Loaded,
+) -> Result<Commit, RefusedWith> {
+    let run = Run::found(loaded.run.take(), id)?;
+    let by = run.writer(case, fence, "end a run")?;
+    if fence == Fence::Owner && ended_so(&run, conclusion, &by.name) {
+        return Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() });
+    }
+    journal::must_be_writer(&run, fence, &by)?;
+    if fence == Fence::Owner {
+        must_have_ended_its_steps(&run, conclusion)?;
+        if matches!(conclusion, Conclusion::Completed { .. }) {
+            must_have_no_pending_gate(&run, &loaded.gates)?;
+            // What is to come back changed may be worked on, and is not done before people have
+            // approved it.
+            must_not_be_stopped(&run, &loaded.gates, |gate| gate.stopped_at().is_some())?;
+        }
+    }
+    let event = end(&run, conclusion, case.command.by.name(), case.now)?;
+    let mut commit = commit_end(case, run, &event, &Ender::of(&case.command.by, Some(fence)), loaded);
+    if let Conclusion::Completed { output } = conclusion {
+        commit.rows.push(artifact(output));
+    }
+    Ok(commit)
+}
+
 /// Whether a run that is over ended just so: whoever says it again is not told that it cannot.
-pub(crate) fn ended_so(run: &Run, conclusion: &Conclusion, by: &Name) -> bool {
+fn ended_so(run: &Run, conclusion: &Conclusion, by: &Name) -> bool {
     let Some(ending) = run.ending().filter(|ending| ending.by == *by) else { return false };
     match conclusion {
         Conclusion::Completed { output } => ending.output == Some(Digest::of(output.as_bytes())),
@@ -78,7 +119,7 @@ pub(crate) fn ended_so(run: &Run, conclusion: &Conclusion, by: &Name) -> bool {
 }
 
 /// Refuses an agent that says its work is done while it has not said what became of some of it.
-pub(crate) fn must_have_ended_its_steps(run: &Run, conclusion: &Conclusion) -> Result<(), Refusal> {
+fn must_have_ended_its_steps(run: &Run, conclusion: &Conclusion) -> Result<(), Refusal> {
     match conclusion {
         Conclusion::Completed { .. } if run.begun > 0 => {
             Err(Refusal::StepsOpen { run: run.start.id.clone(), count: run.begun })
@@ -87,8 +128,8 @@ pub(crate) fn must_have_ended_its_steps(run: &Run, conclusion: &Conclusion) -> R
     }
 }
 
-/// Judges an end, which `by` says. Whether it may say so was judged before.
-pub(crate) fn end(run: &Run, conclusion: &Conclusion, by: Name, now: Timestamp) -> Result<RunEvent, Refusal> {
+/// The end that `by` says. Whether it may say so was judged before.
+pub(super) fn end(run: &Run, conclusion: &Conclusion, by: Name, now: Timestamp) -> Result<RunEvent, Refusal> {
     run.must_go_on()?;
     let none = Ending {
         outcome: RunOutcome::Completed,

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::{Ending, Parked, Run, RunStart, RunState, micros_between};
 use crate::{
     Fact, Name, Timestamp,
-    debate::record::LESSON_CORRECTED,
     event::CorruptLog,
     journal::{Entry, EntryKey, EntryState},
+    record,
 };
 
 /// A fact about one run.
@@ -233,7 +233,7 @@ impl Run {
     /// which a row ever changes.
     pub fn apply(&mut self, event: &RunEvent, known: Option<&Entry>) -> Result<(), CorruptLog> {
         if self.ending().is_some() {
-            if event.kind() == LESSON_CORRECTED {
+            if record::is_correction(&event.kind()) {
                 self.seq += 1;
                 return Ok(());
             }

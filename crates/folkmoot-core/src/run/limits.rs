@@ -10,6 +10,7 @@ use crate::{Principal, Refusal, Role, Timestamp};
 /// What a run may use up before it fails. Recorded when it starts: a later change of code does not
 /// reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct RunLimits {
     /// Entries in its journal.

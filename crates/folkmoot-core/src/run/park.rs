@@ -1,11 +1,15 @@
-//! Parking: every branch of the run waits, and nobody works on it until something has changed.
+//! ParkRequest: every branch of the run waits, and nobody works on it until something has changed.
 
-use super::{Outage, Parked, Run, RunEvent};
-use crate::{Deadline, Name, Refusal, RunId, SessionId, Timestamp};
+use super::{Loaded, Outage, Parked, Run, RunEvent};
+use crate::{
+    Commit, Deadline, Name, Outcome, Refusal, RunId, SessionId, Timer, TimerChange, Timestamp,
+    journal::Fence,
+    judge::{Case, RefusedWith},
+};
 
-/// A worker that has nothing to do for a run.
+/// What a worker says that has nothing to do for a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parking {
+pub struct ParkRequest {
     pub run: RunId,
     /// The claim under which it was worked on.
     pub epoch: u64,
@@ -21,19 +25,36 @@ pub struct Parking {
     pub session_id: SessionId,
 }
 
-/// Judges a parking; `None` where something has changed since the worker looked. `moves_on` says
-/// whether one of the agents that wait for clearance has it, or the run is to end with its parent.
-pub(crate) fn park(
+/// Judges whether a run parks, and what that writes.
+pub(super) fn judge(case: &Case<'_>, request: &ParkRequest, loaded: Loaded) -> Result<Commit, RefusedWith> {
+    let run = Run::found(loaded.run, &request.run)?;
+    run.writer(case, Fence::Epoch(request.epoch), "park a run")?;
+    // A child that has looked at its wake-ups does not know that one of them was its parent's end:
+    // parked now, it would wait for what nobody is left to bring about.
+    let moves_on = loaded.any_agent_free || loaded.parent_over;
+    let Some(event) = park(&run, request, loaded.wakes, moves_on, case.now)? else {
+        return Ok(Commit { outcome: Outcome::Awake(loaded.wakes), ..Commit::default() });
+    };
+    let timers = match request.due {
+        Deadline::At(due) => vec![TimerChange::Set(Timer { subject: run.subject(), due })],
+        Deadline::Never => Vec::new(),
+    };
+    Ok(Commit { timers, ..run.commit_event(case, &event) })
+}
+
+/// `None` where something has changed since the worker looked. `moves_on` says whether one of the
+/// agents that wait for clearance has it, or the run is to end with its parent.
+fn park(
     run: &Run,
-    parking: &Parking,
+    request: &ParkRequest,
     wakes: u64,
     moves_on: bool,
     now: Timestamp,
 ) -> Result<Option<RunEvent>, Refusal> {
-    run.must_be_held(parking.epoch)?;
-    if wakes != parking.wakes || moves_on || parking.due.has_passed(now) {
+    run.must_be_held(request.epoch)?;
+    if wakes != request.wakes || moves_on || request.due.has_passed(now) {
         return Ok(None);
     }
-    let parked = Parked { wakes, due: parking.due, held: parking.held.clone(), outages: parking.outages.clone() };
+    let parked = Parked { wakes, due: request.due, held: request.held.clone(), outages: request.outages.clone() };
     Ok(Some(RunEvent::Parked { initiator: run.start.initiator.clone(), parked, at: now }))
 }

@@ -1,11 +1,24 @@
 //! Resuming a run that stopped, or that waits for a provider. It passes no gate: a run that waits
 //! for a decision goes on when it is made.
 
-use super::{Run, RunEvent, RunState};
-use crate::{Principal, Refusal, Timestamp};
+use super::{Run, RunEvent, RunState, timer::clear_parked};
+use crate::{
+    Commit, Outcome, Principal, Refusal, RunId, Timestamp,
+    judge::{Case, RefusedWith},
+};
 
-/// Judges a resumption; `None` where the run is being worked on anyway.
-pub(crate) fn resume(run: &Run, by: &Principal, now: Timestamp) -> Result<Option<RunEvent>, Refusal> {
+/// Judges a resumption, and what it writes.
+pub(super) fn judge(case: &Case<'_>, id: &RunId, run: Option<Run>) -> Result<Commit, RefusedWith> {
+    let by = case.principal("resume a run")?;
+    let run = Run::found(run, id)?;
+    match resume(&run, by, case.now)? {
+        Some(event) => Ok(Commit { timers: clear_parked(&run), ..run.commit_event(case, &event) }),
+        None => Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() }),
+    }
+}
+
+/// `None` where the run is being worked on anyway.
+fn resume(run: &Run, by: &Principal, now: Timestamp) -> Result<Option<RunEvent>, Refusal> {
     run.must_be_theirs(by, "resume a run")?;
     let run_id = || run.start.id.clone();
     match &run.state {

@@ -2,8 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Run, RunKind, RunLimits, RunState};
-use crate::{Digest, Name, Principal, Refusal, Role, RunId, SessionId, Timestamp, WorkflowName, principal, text};
+use super::{Run, RunEvent, RunKind, RunLimits, RunState, commit::artifact};
+use crate::{
+    Commit, Digest, Loaded, Name, Outcome, Principal, Refusal, Role, Row, RunId, SessionId, Timestamp, WorkflowName,
+    judge::{Case, RefusedWith},
+    principal, text,
+};
 
 /// The longest input, in bytes of its JSON.
 pub const INPUT_BYTES_MAX: usize = 1 << 20;
@@ -47,7 +51,7 @@ fn agent() -> Role {
 
 /// What somebody wants to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Starting {
+pub struct NewRun {
     /// Made by the caller, because core has no randomness; or chosen by whoever starts it.
     pub id: RunId,
     /// The code that is to execute it; none where somebody else does.
@@ -62,58 +66,83 @@ pub struct Starting {
     pub limits: RunLimits,
 }
 
+/// Judges a start, and what it writes.
+pub(super) fn judge(case: &Case<'_>, new_run: &NewRun, loaded: Loaded) -> Result<Commit, RefusedWith> {
+    let by = case.principal("start a run")?;
+    if let Some(existing) = loaded.run.run {
+        start_again(new_run, by, &existing, case.now)?;
+        return Ok(Commit { outcome: Outcome::ExistingRun(Box::new(existing)), ..Commit::default() });
+    }
+    principal::must_be_no_person("id", &as_agent(&new_run.id), &by.name, &case.principals)?;
+    let start = start(new_run, by, case.now)?;
+    if new_run.workflow.is_some() {
+        case.command.quota.allows_run(&case.command.by, loaded.usage)?;
+    }
+    Ok(commit_start(case, start, new_run.input.as_deref()))
+}
+
+/// All that a new run writes.
+pub(crate) fn commit_start(case: &Case<'_>, start: RunStart, input: Option<&str>) -> Commit {
+    let event = RunEvent::Started(Box::new(start.clone()));
+    let run = Run::new(start);
+    let mut rows: Vec<Row> = input.map(artifact).into_iter().collect();
+    rows.push(Row::Run(Box::new(run.clone())));
+    let events = vec![run.fact(case, &event)];
+    Commit { rows, events, outcome: Outcome::Run(Box::new(run)), ..Commit::default() }
+}
+
 /// What somebody gets who starts a run under an id that is taken: that run, if it is theirs and the
 /// same.
-pub(crate) fn start_again(starting: &Starting, by: &Principal, existing: &Run, now: Timestamp) -> Result<(), Refusal> {
+fn start_again(new_run: &NewRun, by: &Principal, existing: &Run, now: Timestamp) -> Result<(), Refusal> {
     let known = &existing.start;
-    let again = start(starting, by, now)?;
+    let again = start(new_run, by, now)?;
     if known.initiator == by.name && (RunStart { started_at: known.started_at, ..again }) == *known {
         return Ok(());
     }
     Err(Refusal::RunExists { run: known.id.clone() })
 }
 
-/// Judges a start under an id that is free.
-pub(crate) fn start(starting: &Starting, by: &Principal, now: Timestamp) -> Result<RunStart, Refusal> {
+/// A start under an id that is free.
+fn start(new_run: &NewRun, by: &Principal, now: Timestamp) -> Result<RunStart, Refusal> {
     if by.role == Role::Viewer {
         return Err(Refusal::RoleMayNot { role: by.role, verb: "start a run" });
     }
-    let title = starting.title.trim();
+    let title = new_run.title.trim();
     text::check("title", title, text::TITLE_BYTES_MAX)?;
     if title.contains(['\n', '\r']) {
         return Err(Refusal::invalid("title", "has more than one line"));
     }
-    if let Some(input) = &starting.input {
+    if let Some(input) = &new_run.input {
         text::check("input", input, INPUT_BYTES_MAX)?;
     }
-    starting.limits.must_be_usual(by)?;
+    new_run.limits.must_be_usual(by)?;
     // A run of ours works as an agent that is called as it is.
-    principal::check_name("id", &as_agent(&starting.id))?;
-    let session_id = starting.session_id.clone();
+    principal::check_name("id", &as_agent(&new_run.id))?;
+    let session_id = new_run.session_id.clone();
     Ok(RunStart {
-        id: starting.id.clone(),
-        kind: RunKind::of(starting.workflow.as_ref()),
+        id: new_run.id.clone(),
+        kind: RunKind::of(new_run.workflow.as_ref()),
         title: title.to_owned(),
-        workflow: starting.workflow.clone(),
-        session_id: session_id.unwrap_or_else(|| own_session(&starting.id)),
+        workflow: new_run.workflow.clone(),
+        session_id: session_id.unwrap_or_else(|| own_session(&new_run.id)),
         initiator: by.name.clone(),
         role: by.role,
         parent: None,
-        input: starting.input.as_ref().map(|input| Digest::of(input.as_bytes())),
-        limits: starting.limits,
+        input: new_run.input.as_ref().map(|input| Digest::of(input.as_bytes())),
+        limits: new_run.limits,
         started_at: now,
     })
 }
 
 /// What a run starts, it starts for whoever started it, and in its own session unless it says
 /// otherwise.
-pub(crate) fn start_child(starting: &Starting, parent: &Run, now: Timestamp) -> Result<RunStart, Refusal> {
+pub(super) fn start_child(new_run: &NewRun, parent: &Run, now: Timestamp) -> Result<RunStart, Refusal> {
     let by = Principal::new(parent.start.initiator.clone(), parent.start.role);
-    let starting = Starting {
-        session_id: Some(starting.session_id.clone().unwrap_or_else(|| parent.start.session_id.clone())),
-        ..starting.clone()
+    let new_run = NewRun {
+        session_id: Some(new_run.session_id.clone().unwrap_or_else(|| parent.start.session_id.clone())),
+        ..new_run.clone()
     };
-    Ok(RunStart { parent: Some(parent.start.id.clone()), ..start(&starting, &by, now)? })
+    Ok(RunStart { parent: Some(parent.start.id.clone()), ..start(&new_run, &by, now)? })
 }
 
 /// The agent that a run of ours is.
@@ -124,6 +153,25 @@ pub(crate) fn as_agent(run: &RunId) -> Name {
 /// The session of a run that names none.
 pub(crate) fn own_session(run: &RunId) -> SessionId {
     run.as_str().parse().expect("what names a run can name its session")
+}
+
+impl RunStart {
+    /// A run of somebody else's agent, of which nothing but its id and its session is known.
+    pub(crate) fn external(id: RunId, session_id: SessionId, by: &Principal, now: Timestamp) -> Self {
+        Self {
+            id,
+            kind: RunKind::External,
+            title: String::new(),
+            workflow: None,
+            session_id,
+            initiator: by.name.clone(),
+            role: by.role,
+            parent: None,
+            input: None,
+            limits: RunLimits::default(),
+            started_at: now,
+        }
+    }
 }
 
 impl Run {

@@ -9,6 +9,12 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct WorkflowName(Arc<str>);
 
+crate::openapi!(
+    WorkflowName,
+    ["`debate@1`: a name, and a version that changes when the code does other steps than before."],
+    crate::openapi::text("^[a-z0-9_-]+@[1-9][0-9]{0,8}$", WorkflowName::BYTES_MAX)
+);
+
 /// Why a text names no workflow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} names no workflow: write name@version, such as debate@1, of a-z 0-9 _ - and a number from 1")]

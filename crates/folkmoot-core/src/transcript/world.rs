@@ -9,22 +9,22 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     Action, Actor, Command, Commit, Deadline, Delivery, Digest, Event, Fact, Gate, GateId, Halt, HaltId, Head, Hold,
-    HoldId, Judgement, Loaded, Name, Needs, Outcome, Principal, Question, QuestionId, Quota, QuotaUsage, Refusal, Role,
-    Row, RunId, SessionId, Subject, Timer, TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId,
+    HoldId, Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, Quota, QuotaUsage, Record, Refusal,
+    Role, Row, RunId, SessionId, Subject, Timer, TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId,
     audit::{self, AuditedRow},
     chain,
     clearance::{Holds, Others, Target},
-    debate::record::{self, StoredRow},
-    delivery::Subscription,
+    delivery::{self, Subscription},
     erase,
-    gate::{GateEvent, GateState},
-    halt::HaltEvent,
+    gate::{self, GateEvent, GateState},
+    halt::{self, HaltEvent},
     journal::{Entry, EntryKey},
     judge,
-    question::{QuestionEvent, QuestionState},
+    question::{self, QuestionEvent, QuestionState},
     quota,
     run::{self, Run, RunEvent, RunState},
-    token::Token,
+    token::{self, Token},
+    webhook,
 };
 
 use super::{CAST, principal};
@@ -39,8 +39,8 @@ pub(crate) struct World {
     pub artifacts: BTreeMap<Digest, Vec<u8>>,
     pub runs: BTreeMap<RunId, Run>,
     pub journals: BTreeMap<RunId, BTreeMap<EntryKey, Entry>>,
-    /// What debates have kept, by table and id.
-    pub kept: BTreeMap<RunId, BTreeMap<(record::DebateTable, String), StoredRow>>,
+    /// The records of runs, by collection and id.
+    pub kept: BTreeMap<RunId, BTreeMap<(String, String), Record>>,
     /// How often something has changed for each run.
     pub wakes: BTreeMap<RunId, u64>,
     /// Until when each node lives.
@@ -57,11 +57,19 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn execute(&mut self, by: Actor, action: Action, now: Timestamp) -> Result<Outcome, Refusal> {
+    pub(crate) fn execute(&mut self, by: Actor, action: impl Into<Action>, now: Timestamp) -> Result<Outcome, Refusal> {
         let id = format!("command-{}", self.log.len()).parse().unwrap();
         let subscriptions = self.subscriptions.clone().into();
-        let command =
-            Command { id, by, token: None, claims: None, idempotency: None, action, quota: self.quota, subscriptions };
+        let command = Command {
+            id,
+            by,
+            token: None,
+            claims: None,
+            idempotency: None,
+            action: action.into(),
+            quota: self.quota,
+            subscriptions,
+        };
         let loaded = self.load(&command);
         let subject = subject(&command, &loaded);
         self.check_new(&command.action);
@@ -112,6 +120,7 @@ impl World {
             bytes: gates.map(quota::bytes_of).sum(),
             questions: self.questions.values().filter(open).count() as u64,
             runs: self.runs.values().filter(|run| run.start.initiator == *name && run.is_under_way()).count() as u64,
+            halts: self.halts.values().filter(|halt| halt.raised_by == *name && halt.lifted.is_none()).count() as u64,
         }
     }
 
@@ -121,54 +130,56 @@ impl World {
 
     fn load(&self, command: &Command) -> Loaded {
         let needs = command.needs();
-        let gate = needs.gate.and_then(|id| self.gates.get(id)).cloned();
-        let summary = gate.as_ref().filter(|_| needs.summary).and_then(|gate| self.summary(gate));
-        let pending_duplicate = needs.pending_duplicate.and_then(|(name, key)| {
+        let gate = needs.gate.id.and_then(|id| self.gates.get(id)).cloned();
+        let summary = gate.as_ref().filter(|_| needs.gate.summary).and_then(|gate| self.summary(gate));
+        let pending_duplicate = needs.gate.pending_duplicate.and_then(|(name, key)| {
             let is_pending_duplicate = |gate: &&Gate| {
                 gate.requested_by == *name && gate.dedupe_key.as_deref() == Some(key) && gate.decision().is_none()
             };
             self.gates.values().find(is_pending_duplicate).cloned()
         });
         // Everybody of the cast has a token, but for whoever mints one.
-        let mints = matches!(command.action, Action::Mint(_));
+        let mints = matches!(command.action, Action::Token(token::Action::Mint(_)));
         let minted = |name: &Name| self.principals.get(name).map(|role| Principal::new(name.clone(), *role));
         let of_cast = |name: &Name| CAST.contains(&name.as_str()).then(|| principal(name.as_str()));
         let known = |name: &Name| minted(name).or_else(|| of_cast(name).filter(|_| !mints));
-        let principals = needs.principals.iter().filter_map(known).collect();
-        let question = needs.question.and_then(|id| self.questions.get(id)).cloned();
-        let halt = needs.halt.and_then(|id| self.halts.get(id)).cloned();
-        let others = match (&question, &halt) {
-            (Some(question), _) => {
-                self.others(&[question.id.as_str()], Some(&question.agent_id), question.session_id.as_ref())
-            }
-            (None, Some(halt)) => self.others(&[halt.id.as_str()], halt.agent_id.as_ref(), halt.session_id.as_ref()),
-            (None, None) => Others::default(),
-        };
         Loaded {
-            question,
-            halt,
-            others,
-            gate,
-            summary,
-            pending_duplicate,
-            principals,
-            token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
-            usage: needs.usage.map(|name| self.usage(name)).unwrap_or_default(),
             credential: needs.credential.and_then(|id| self.tokens.get(id)).cloned(),
-            webhook: self.webhook(&needs),
-            delivery: self.outbox.iter().find(|known| needs.delivery == Some(&known.id)).cloned(),
-            deliveries: self.waiting(&needs),
-            ..self.load_run(&needs)
+            principals: needs.principals.iter().filter_map(known).collect(),
+            contents: Vec::new(),
+            usage: needs.usage.map(|name| self.usage(name)).unwrap_or_default(),
+            gate: gate::Loaded { gate, summary, pending_duplicate },
+            question: needs.question.map(|id| self.load_question(id)).unwrap_or_default(),
+            halt: needs.halt.map(|id| self.load_halt(id)).unwrap_or_default(),
+            run: self.load_run(&needs.run),
+            token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
+            webhook: self.webhook(&needs.webhook),
+            delivery: delivery::Loaded {
+                delivery: self.outbox.iter().find(|known| needs.delivery.id == Some(&known.id)).cloned(),
+                waiting: self.waiting(&needs.delivery),
+            },
         }
     }
 
-    fn webhook(&self, needs: &Needs) -> Option<Webhook> {
-        let named = |webhook: &&Webhook| needs.webhook_named == Some(&webhook.name) && webhook.removed_at.is_none();
-        let by_id = needs.webhook.and_then(|id| self.webhooks.get(id));
+    fn load_question(&self, id: &QuestionId) -> question::Loaded {
+        let question = self.questions.get(id).cloned();
+        let others = |q: &Question| self.others(&[q.id.as_str()], Some(&q.agent_id), q.session_id.as_ref());
+        question::Loaded { others: question.as_ref().map(others).unwrap_or_default(), question }
+    }
+
+    fn load_halt(&self, id: &HaltId) -> halt::Loaded {
+        let halt = self.halts.get(id).cloned();
+        let others = |h: &Halt| self.others(&[h.id.as_str()], h.agent_id.as_ref(), h.session_id.as_ref());
+        halt::Loaded { others: halt.as_ref().map(others).unwrap_or_default(), halt }
+    }
+
+    fn webhook(&self, needs: &webhook::Needs) -> Option<Webhook> {
+        let named = |webhook: &&Webhook| needs.name == Some(&webhook.name) && webhook.removed_at.is_none();
+        let by_id = needs.id.and_then(|id| self.webhooks.get(id));
         by_id.or_else(|| self.webhooks.values().find(named)).cloned()
     }
 
-    fn waiting(&self, needs: &Needs) -> Vec<Delivery> {
+    fn waiting(&self, needs: &delivery::Needs) -> Vec<Delivery> {
         let of_channel = |(channel, limit): &(&str, u32)| {
             let waits = |known: &&Delivery| known.channel == *channel && known.due().is_some();
             let mut waiting: Vec<_> = self.outbox.iter().filter(waits).cloned().collect();
@@ -180,7 +191,7 @@ impl World {
     }
 
     /// All that a command needs to know of its run.
-    fn load_run(&self, needs: &Needs) -> Loaded {
+    fn load_run(&self, needs: &run::Needs) -> run::Loaded {
         let is_over = |id: &RunId| self.runs[id].ending().is_some();
         let held_by = |run: &Run| match &run.state {
             RunState::Running { node, .. } => self.nodes.get(node).copied(),
@@ -188,19 +199,18 @@ impl World {
         };
         let is_free =
             |(agents, session): (&[Name], _)| agents.iter().any(|agent| self.covering(agent, Some(session)).is_empty());
-        let run = needs.run.and_then(|id| self.runs.get(id)).cloned();
-        let gates_of_run = needs.run.filter(|_| needs.gates_of_run).map(|id| self.gates_of(id).cloned().collect());
-        let open_questions = needs.run.filter(|_| needs.open).map(|id| self.open_questions(id));
-        Loaded {
-            wakes: needs.run.and_then(|id| self.wakes.get(id)).copied().unwrap_or_default(),
+        let run = needs.id.and_then(|id| self.runs.get(id)).cloned();
+        let gates = needs.id.filter(|_| needs.gates).map(|id| self.gates_of(id).cloned().collect());
+        let open_questions = needs.id.filter(|_| needs.open_questions).map(|id| self.open_questions(id));
+        run::Loaded {
+            wakes: needs.id.and_then(|id| self.wakes.get(id)).copied().unwrap_or_default(),
             alive_until: run.as_ref().and_then(held_by),
             parent_over: run.as_ref().and_then(|run| run.start.parent.as_ref()).is_some_and(is_over),
-            gates_of_run: gates_of_run.unwrap_or_default(),
+            gates: gates.unwrap_or_default(),
             open_questions: open_questions.unwrap_or_default(),
-            entry: needs.run.zip(needs.entry).and_then(|(id, key)| self.journals.get(id)?.get(key)).cloned(),
-            free: needs.held.is_some_and(is_free),
+            entry: needs.id.zip(needs.entry).and_then(|(id, key)| self.journals.get(id)?.get(key)).cloned(),
+            any_agent_free: needs.held.is_some_and(is_free),
             run,
-            ..Loaded::default()
         }
     }
 
@@ -233,8 +243,8 @@ impl World {
     /// Ids are made by the server and never repeat, not even for what was refused.
     fn check_new(&self, action: &Action) {
         let id = match action {
-            Action::Ask { asking, .. } => asking.id.as_str(),
-            Action::Raise(raising) => raising.id.as_str(),
+            Action::Question(question::Action::Ask { new_question, .. }) => new_question.id.as_str(),
+            Action::Halt(halt::Action::Raise(new_halt)) => new_halt.id.as_str(),
             _ => return,
         };
         assert!(self.stream(id).is_empty(), "{id} was used before");
@@ -291,10 +301,10 @@ impl World {
                     runs.insert(run.clone());
                     self.journals.entry(run).or_default().insert(entry.key.clone(), *entry);
                 }
-                Row::Debate(row) => {
-                    let run = row.run_id().clone();
-                    runs.insert(run.clone());
-                    self.kept.entry(run).or_default().insert((row.table(), row.id()), row);
+                Row::Record(row) => {
+                    runs.insert(row.run_id.clone());
+                    let key = (row.collection.clone(), row.id.clone());
+                    self.kept.entry(row.run_id.clone()).or_default().insert(key, *row);
                 }
                 Row::Node { node, until, alone } => {
                     if alone {
@@ -334,7 +344,7 @@ impl World {
     /// All that is kept of a run.
     pub(crate) fn run_record(&self, id: &RunId) -> AuditedRow {
         let journal = self.journals.get(id).into_iter().flat_map(BTreeMap::values).cloned().collect();
-        let notes = self.kept.get(id).into_iter().flat_map(BTreeMap::values).map(StoredRow::note).collect();
+        let notes = self.kept.get(id).into_iter().flat_map(BTreeMap::values).map(Record::note).collect();
         AuditedRow::Run(Box::new(self.runs[id].clone()), journal, notes)
     }
 
@@ -366,7 +376,8 @@ impl World {
             None => assert!(starts, "a run begins with its start"),
             Some(before) => {
                 assert!(!starts, "a run starts once");
-                assert_eq!(before.ending(), None, "a run that is over never changes");
+                let counted = Run { seq: run.seq, ..before.clone() };
+                assert!(before.ending().is_none() || counted == run, "a run that is over only counts its events");
                 assert_eq!(before.start, run.start, "what a run started with never changes");
                 assert!(before.epoch <= run.epoch, "claims only go up");
             }
@@ -448,11 +459,15 @@ fn check_reads_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(row: &T
 
 /// The row that a command is about, where there is one.
 fn subject(command: &Command, loaded: &Loaded) -> Option<AuditedRow> {
-    let gate = loaded.gate.clone().filter(|_| matches!(command.action, Action::Decide(_)));
-    let question = loaded.question.clone().filter(|_| matches!(command.action, Action::Close(_)));
+    let gate = loaded.gate.gate.clone().filter(|_| matches!(command.action, Action::Gate(gate::Action::Decide(_))));
+    let question = loaded
+        .question
+        .question
+        .clone()
+        .filter(|_| matches!(command.action, Action::Question(question::Action::Close(_))));
     gate.map(|gate| AuditedRow::Gate(Box::new(gate)))
         .or_else(|| question.map(|question| AuditedRow::Question(Box::new(question))))
-        .or_else(|| loaded.halt.clone().map(|halt| AuditedRow::Halt(Box::new(halt))))
+        .or_else(|| loaded.halt.halt.clone().map(|halt| AuditedRow::Halt(Box::new(halt))))
 }
 
 /// A refused attempt to decide, to close a question, or to raise or lift a halt leaves one event
@@ -474,7 +489,10 @@ fn check_record(command: &Command, subject: Option<AuditedRow>, refusal: &Refusa
             (Some("halt.refused"), Some(Row::Halt(Box::new(Halt { seq: halt.seq + 1, ..*halt }))))
         }
         Some(AuditedRow::Run(..)) | None => {
-            let raises = matches!((&command.action, refusal), (Action::Raise(_), Refusal::RoleMayNot { .. }));
+            let raises = matches!(
+                (&command.action, refusal),
+                (Action::Halt(halt::Action::Raise(_)), Refusal::RoleMayNot { .. })
+            );
             ((raises && by_somebody).then_some("halt.refused"), None)
         }
     };

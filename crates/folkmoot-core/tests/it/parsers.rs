@@ -4,12 +4,6 @@ use std::{borrow::Cow, str::FromStr, sync::Arc};
 
 use folkmoot_core::{
     Digest, Fact, GateId, Name, Phase, RunId, Timeout, Timestamp, WorkflowName,
-    agent::Agent,
-    debate::{
-        Estimate, TaskPlan,
-        consensus::{Consensus, Contribution, same_answer},
-        findings::{Attack, Finding, RedTeamReport, risk, test_digest},
-    },
     gate::{Gate, GateEvent},
     halt::{Halt, HaltEvent},
     journal::EntryKey,
@@ -69,35 +63,6 @@ fn moments_and_timeouts_come_back_as_they_were_or_are_refused() {
         if let Ok(timeout) = serde_json::from_str::<Timeout>(text) {
             let _ = timeout.deadline(Timestamp::from_micros(i64::MAX / 2));
         }
-    });
-}
-
-#[test]
-fn agents_in_json_are_read_or_refused() {
-    let samples = [r#"{"name":"critic","role":"critic","model":"m-1","domain":"security","affinity":{"a":1.0}}"#];
-    check_text("agents", &samples, |text| drop(serde_json::from_str::<Agent>(text)));
-}
-
-#[test]
-fn what_models_write_in_a_debate_is_read_or_refused() {
-    let samples = [
-        r#"[{"id":"b","title":"B","depends_on":["a"]},{"id":"a","title":"A","priority":2,"agent":"p"}]"#,
-        r#"[{"category":"race","severity":"high","title":"two writers"},{"category":"race","severity":"low","title":"two"}]"#,
-        "**The answer is 1,000.50!** (\"-42\") `f()` .5",
-        "- Make it better, somehow?\n2) within 5 ms or never, see main.rs and sort_by()",
-    ];
-    check_text("what models write in a debate", &samples, |text| {
-        if let Ok(plan) = serde_json::from_str::<TaskPlan>(text) {
-            let written = serde_json::to_string(&plan).expect("a plan is JSON");
-            assert_eq!(serde_json::from_str::<TaskPlan>(&written).ok(), Some(plan), "{text}");
-        }
-        if let Ok(findings) = serde_json::from_str::<Vec<Finding>>(text) {
-            let _ = (risk(&findings), Attack::of(&findings, vec![RedTeamReport::Found(findings.clone())]));
-        }
-        let _ = (Estimate::of(text, Some(text), &[text]), test_digest(text));
-        let answer = Contribution::Answer { text, confidence: None };
-        let _ = Consensus::of(&[answer, answer], &[]);
-        assert_eq!(same_answer(text, text), same_answer(text, &format!(" {text} ")));
     });
 }
 

@@ -1,13 +1,16 @@
-//! Changing what a pending gate asks.
+//! Amending a pending gate.
 
-use folkmoot_core::{Action, Gate, gate::Amendment};
+use folkmoot_core::{
+    Gate,
+    gate::{self, Amendment},
+};
 use folkmoot_store::Error;
 
 use super::ArtifactInput;
 use crate::{Caller, Engine};
 
 impl Engine {
-    /// Changes a gate's content: a new revision, on which no earlier vote counts.
+    /// Amends a gate's content: a new revision, for which earlier votes do not count.
     pub async fn amend(
         &self,
         caller: Caller,
@@ -17,6 +20,6 @@ impl Engine {
         let references = |artifacts: &Vec<ArtifactInput>| artifacts.iter().map(ArtifactInput::reference).collect();
         amendment.artifacts = artifacts.as_ref().map(references);
         let contents = artifacts.into_iter().flatten().map(|artifact| artifact.content).collect();
-        self.execute_on_gate(caller, Action::Amend { amendment, policy: self.0.policy.clone(), contents }).await
+        self.execute_on_gate(caller, gate::Action::Amend { amendment, policy: self.0.policy.clone(), contents }).await
     }
 }

@@ -2,56 +2,57 @@
 
 use std::time::Duration;
 
-use folkmoot_core::{Action, Digest, GateId, Outcome, Refusal, Role, erase::Erasing, receipt};
+use folkmoot_core::{
+    Digest, GateId, Outcome, Refusal, Role,
+    erase::{self, Erasure},
+    receipt,
+};
 use folkmoot_store::{Error, Store};
 
 use crate::{Caller, Engine};
 
-/// How often the files are tried again, and how long to wait between.
+/// How often to retry the database's files, and the delay.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What was erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Erasure {
-    /// Now, and not before.
+pub struct ErasedContent {
+    /// Only those that were not erased before.
     pub digests: Vec<Digest>,
-    /// Whether the bytes are gone from the database's files too. PostgreSQL removes them in its own
-    /// time.
+    /// Whether the bytes are also gone from the database's files. PostgreSQL removes them later.
     pub scrubbed: bool,
 }
 
 impl Engine {
-    /// Erases content, unless something that is not over still needs it. On return the bytes are
-    /// gone.
-    pub async fn erase(&self, caller: Caller, erasing: Erasing) -> Result<Erasure, Error> {
+    /// Erases content, unless something unfinished still needs it. On return the bytes are gone.
+    pub async fn erase(&self, caller: Caller, erasure: Erasure) -> Result<ErasedContent, Error> {
         if caller.principal.role == Role::Admin {
-            for digest in &erasing.digests {
+            for digest in &erasure.digests {
                 if let Some(by) = self.0.store.needed_by(*digest).await? {
                     return Err(Refusal::ContentInUse { digest: *digest, by }.into());
                 }
             }
         }
-        let asked = erasing.digests.clone();
-        let digests = match self.execute(caller, Action::Erase(erasing)).await? {
+        let asked = erasure.digests.clone();
+        let digests = match self.execute(caller, erase::Action::Erase(erasure)).await? {
             Outcome::Erased(digests) => digests,
             other => return Err(Error::Unreadable(format!("an erasure was expected, and this came: {other:?}"))),
         };
         asked.iter().for_each(|digest| self.0.gate_cache.forget(*digest, true));
-        Ok(Erasure { digests, scrubbed: self.scrub().await? })
+        Ok(ErasedContent { digests, scrubbed: self.scrub().await? })
     }
 
-    /// Erases all that a decided gate has shown: its summaries, artifacts and edited text.
-    pub async fn erase_gate(&self, caller: Caller, id: &GateId, reason: String) -> Result<Erasure, Error> {
+    /// Erases everything that a decided gate has shown: its summaries, artifacts and edited text.
+    pub async fn erase_gate(&self, caller: Caller, id: &GateId, reason: String) -> Result<ErasedContent, Error> {
         let gate = self.gate(&caller.principal, id).await?.gate;
         if gate.decision().is_none() && caller.principal.role == Role::Admin {
             return Err(Refusal::ContentInUse { digest: gate.content.summary, by: id.to_string() }.into());
         }
         let digests = receipt::digests(&self.0.store.streams(vec![id.to_string()]).await?).into_iter().collect();
-        self.erase(caller, Erasing { digests, reason }).await
+        self.erase(caller, Erasure { digests, reason }).await
     }
 
-    /// Has the database's files forget what was erased. Somebody may be reading what is there.
+    /// Removes erased bytes from the database's files. Fails while somebody is reading them.
     pub(crate) async fn scrub(&self) -> Result<bool, Error> {
         if self.0.store.is_shared() {
             return Ok(false);

@@ -1,6 +1,9 @@
 //! Opening a gate.
 
-use folkmoot_core::{Action, Gate, GateId, Outcome, gate::Opening};
+use folkmoot_core::{
+    Gate, GateId, Outcome,
+    gate::{self, NewGate},
+};
 use folkmoot_store::Error;
 
 use super::ArtifactInput;
@@ -9,34 +12,30 @@ use crate::{Caller, Engine};
 /// A gate to open, with its artifacts.
 #[derive(Clone, Debug)]
 pub struct OpenRequest {
-    /// All but the artifacts, which opening fills in. [`Engine::new_gate_id`] makes the id.
-    pub opening: Opening,
+    /// Everything except the artifacts. [`Engine::new_gate_id`] makes the id.
+    pub new_gate: NewGate,
     /// What the reviewer can look at.
     pub artifacts: Vec<ArtifactInput>,
 }
 
-/// A gate that now stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenedGate {
-    /// As it is.
     pub gate: Gate,
-    /// Whether it stood before ("ask once").
+    /// Whether it existed before (`dedupe_key`).
     pub existing: bool,
 }
 
 impl Engine {
-    /// A new gate's id.
     pub fn new_gate_id(&self, opening_run: Option<&folkmoot_core::RunId>, phase: &folkmoot_core::Phase) -> GateId {
         GateId::new(opening_run, phase, self.now(), self.0.host.random() as u64)
     }
 
-    /// Opens a gate.
     pub async fn open(&self, caller: Caller, request: OpenRequest) -> Result<OpenedGate, Error> {
-        let OpenRequest { mut opening, artifacts } = request;
-        opening.artifacts = artifacts.iter().map(ArtifactInput::reference).collect();
-        let summary = opening.summary.clone();
+        let OpenRequest { mut new_gate, artifacts } = request;
+        new_gate.artifacts = artifacts.iter().map(ArtifactInput::reference).collect();
+        let summary = new_gate.summary.clone();
         let contents = artifacts.into_iter().map(|artifact| artifact.content).collect();
-        let action = Action::Open { opening: Box::new(opening), policy: self.0.policy.clone(), contents };
+        let action = gate::Action::Open { new_gate: Box::new(new_gate), policy: self.0.policy.clone(), contents };
         let (gate, existing) = match self.execute(caller, action).await? {
             Outcome::Gate(gate) => (*gate, false),
             Outcome::Existing(gate) => (*gate, true),

@@ -1,6 +1,6 @@
-//! Looking at deliveries, and sending one again.
+//! Listing deliveries, and sending one again.
 
-use folkmoot_core::{Action, Delivery, DeliveryId, Outcome, Principal, Refusal};
+use folkmoot_core::{Delivery, DeliveryId, Outcome, Principal, Refusal, delivery};
 use folkmoot_store::{DeliveryQuery, Error, Page, Store};
 
 use super::webhooks::must_be_admin;
@@ -13,16 +13,15 @@ impl Engine {
         self.0.store.deliveries(query).await
     }
 
-    /// One delivery.
     pub async fn delivery(&self, principal: &Principal, id: &DeliveryId) -> Result<Delivery, Error> {
         must_be_admin(principal, "look at deliveries")?;
         let unknown = || Refusal::UnknownDelivery { delivery: id.clone() };
         Ok(self.0.store.delivery(id).await?.ok_or_else(unknown)?)
     }
 
-    /// Sends something again, whether it was delivered or is dead or still waits.
+    /// Sends a delivery again, in any state.
     pub async fn redeliver(&self, caller: Caller, delivery: DeliveryId) -> Result<Delivery, Error> {
-        let resent = match self.execute(caller, Action::Redeliver { delivery }).await? {
+        let resent = match self.execute(caller, delivery::Action::Resend { delivery }).await? {
             Outcome::Delivery(delivery) => *delivery,
             other => return Err(Error::Unreadable(format!("a delivery was expected, and this came: {other:?}"))),
         };

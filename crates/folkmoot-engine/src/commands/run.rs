@@ -1,28 +1,23 @@
-//! Starting, cancelling, resuming and ending runs, and recording the steps of somebody else's
-//! agent.
+//! Starting, cancelling, resuming and ending runs, and recording the steps of outside agents.
 
 use folkmoot_core::{
-    Action, Outcome, Refusal, Run, RunId,
-    journal::{Entry, EntryKey, EntryState, Fence, NewEntry, Recording, Write},
-    run::{BadWorkflowName, Conclusion, RunLimits, Starting},
+    Outcome, Refusal, Run, RunId,
+    journal::{Entry, EntryKey, EntryState, Fence, JournalWrite, NewEntry, Write},
+    run::{self, BadWorkflowName, Conclusion, NewRun, RunLimits},
 };
 use folkmoot_store::{Error, JournalQuery, Store};
 use serde::Serialize;
 
 use crate::{Caller, Engine};
 
-/// A journal entry that an outside agent recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedEntry {
-    /// As it is.
     pub entry: Entry,
-    /// Whether this call wrote it; otherwise it stood before. Of two that begin the same step only
-    /// one is told so.
+    /// Whether this call wrote it. Of two callers that begin the same step, only one gets true.
     pub is_new: bool,
 }
 
 impl Engine {
-    /// A new run's id.
     pub fn new_run_id(&self) -> RunId {
         RunId::new(self.now(), self.0.host.random() as u64)
     }
@@ -37,7 +32,7 @@ impl Engine {
         let unusable = |field, error: String| Refusal::invalid(field, error);
         let workflow = workflow.parse().map_err(|error: BadWorkflowName| unusable("workflow", error.to_string()))?;
         let input = serde_json::to_string(input).map_err(|error| unusable("input", error.to_string()))?;
-        let starting = Starting {
+        let new_run = NewRun {
             id: self.new_run_id(),
             workflow: Some(workflow),
             title: String::new(),
@@ -45,44 +40,43 @@ impl Engine {
             input: Some(input),
             limits: RunLimits::default(),
         };
-        self.start_run(caller.into(), starting).await
+        self.start_run(caller.into(), new_run).await
     }
 
     /// Starts a run. Its workflow must be one that this node knows.
-    pub async fn start_run(&self, caller: Caller, starting: Starting) -> Result<Run, Error> {
-        Ok(self.start_or_find_run(caller, starting).await?.0)
+    pub async fn start_run(&self, caller: Caller, new_run: NewRun) -> Result<Run, Error> {
+        Ok(self.start_or_find_run(caller, new_run).await?.0)
     }
 
-    /// As [`Engine::start_run`], and says whether the run is new: whoever starts the same under the
-    /// same id finds it.
-    pub async fn start_or_find_run(&self, caller: Caller, starting: Starting) -> Result<(Run, bool), Error> {
-        if let Some(workflow) = &starting.workflow {
+    /// As [`Engine::start_run`], and returns whether the run is new. Starting the same under the
+    /// same id returns the existing run.
+    pub async fn start_or_find_run(&self, caller: Caller, new_run: NewRun) -> Result<(Run, bool), Error> {
+        if let Some(workflow) = &new_run.workflow {
             self.worker().must_know(workflow).map_err(|problem| Refusal::invalid("workflow", problem))?;
         }
-        match self.execute(caller, Action::StartRun(Box::new(starting))).await? {
+        match self.execute(caller, run::Action::Start(Box::new(new_run))).await? {
             Outcome::Run(run) => Ok((*run, true)),
             Outcome::ExistingRun(run) => Ok((*run, false)),
             other => Err(Error::Unreadable(format!("a run was expected, and this came: {other:?}"))),
         }
     }
 
-    /// Ends a run, in any state, and with it whatever of it is in flight or open.
+    /// Ends a run in any state, with everything in flight or open.
     pub async fn cancel_run(&self, caller: Caller, run: RunId, reason: String) -> Result<Run, Error> {
-        self.execute_on_run(caller, Action::CancelRun { run, reason }).await
+        self.execute_on_run(caller, run::Action::Cancel { run, reason }).await
     }
 
-    /// Lets a run that stopped go on. A run that waits is not moved by it.
+    /// Continues a stopped run. It does not affect a waiting run.
     pub async fn resume_run(&self, caller: Caller, run: RunId) -> Result<Run, Error> {
-        self.execute_on_run(caller, Action::ResumeRun { run }).await
+        self.execute_on_run(caller, run::Action::Resume { run }).await
     }
 
-    /// Says how a run ended that somebody else's agent executes.
+    /// Records the end of an outside agent's run.
     pub async fn end_run(&self, caller: Caller, run: RunId, conclusion: Conclusion) -> Result<Run, Error> {
-        self.execute_on_run(caller, Action::EndRun { run, fence: Fence::Owner, conclusion }).await
+        self.execute_on_run(caller, run::Action::End { run, fence: Fence::Owner, conclusion }).await
     }
 
-    /// Records a step of a run that somebody else's agent executes. What stands is returned,
-    /// whoever wrote it.
+    /// Records a step of an outside agent's run. Returns the recorded entry, whoever wrote it.
     pub async fn record_step(
         &self,
         caller: Caller,
@@ -96,8 +90,8 @@ impl Engine {
         }
         let keyed = caller.idempotency.is_some();
         let key = entry.key.clone();
-        let recording = Recording { run: run.clone(), fence: Fence::Owner, entry, write };
-        match self.execute(caller, Action::Record(Box::new(recording))).await? {
+        let journal_write = JournalWrite { run: run.clone(), fence: Fence::Owner, entry, write };
+        match self.execute(caller, run::Action::Record(Box::new(journal_write))).await? {
             // A repetition gets the first answer, which was "do it"; but not where it has been done
             // since.
             Outcome::Entry(first) if begins && keyed => {
@@ -112,20 +106,19 @@ impl Engine {
         }
     }
 
-    /// Refuses to say "do it" once more for a run that people have stopped since. A new request is
-    /// judged in its transaction.
+    /// Refuses to repeat "do it" for a run that people have stopped since. A new request is judged
+    /// in its transaction.
     async fn must_not_be_stopped(&self, run: &RunId) -> Result<(), Error> {
         let Some(run) = self.0.store.run(run).await? else { return Ok(()) };
         let gates = self.0.store.gates_of_run(&run.start.id).await?;
-        Ok(folkmoot_core::judge::must_not_be_stopped_at(&run, &gates)?)
+        Ok(run::must_not_be_stopped_at(&run, &gates)?)
     }
 
-    /// Refuses to begin anything for an agent that is halted, as a workflow's steps wait then. What
-    /// was begun before can be ended.
+    /// Refuses to begin a step for a halted agent. A step that was begun can still be ended.
     async fn must_be_cleared(&self, caller: &Caller, run: &RunId, entry: &NewEntry, begins: bool) -> Result<(), Error> {
-        // What is wrong with the run itself, the rules say better.
+        // The rules report problems of the run itself better.
         let Some(run) = self.0.store.run(run).await?.filter(|run| run.ending().is_none()) else { return Ok(()) };
-        // A token that is halted does not work under another agent's name either.
+        // A halted token must not work under another agent's name.
         for agent in [Some(&caller.principal.name), entry.agent_id.as_ref()].into_iter().flatten() {
             if !self.is_cleared(agent, &run.start.session_id).await {
                 if !begins && self.is_in_journal(&run.start.id, &entry.key).await? {
@@ -142,7 +135,7 @@ impl Engine {
         Ok(!self.0.store.journal(query).await?.is_empty())
     }
 
-    async fn execute_on_run(&self, caller: Caller, action: Action) -> Result<Run, Error> {
+    async fn execute_on_run(&self, caller: Caller, action: run::Action) -> Result<Run, Error> {
         match self.execute(caller, action).await? {
             Outcome::Run(run) => Ok(*run),
             other => Err(Error::Unreadable(format!("a run was expected, and this came: {other:?}"))),

@@ -1,37 +1,36 @@
-//! Making, listing and ending tokens.
+//! Creating, listing and revoking tokens.
 
 use std::time::Duration;
 
 use folkmoot_core::{
-    Action, Name, Outcome, Principal, Refusal, Role, TokenId,
-    token::{self, Minting, Token, TokenKind},
+    Name, Outcome, Principal, Refusal, Role, TokenId,
+    token::{self, NewToken, Token, TokenKind},
 };
 use folkmoot_store::{Error, Store};
 
 use crate::{Caller, Engine, clearance::SILENCE_MAX, credentials};
 
-/// After so long every node of a shared database has heard of a revocation, or is out of touch:
-/// their clocks need not agree, only run about equally fast.
+/// After this time every node of a shared database has heard of a revocation, or has lost touch.
+/// The nodes' clocks need not agree, only run at about the same speed.
 const HEARD_AFTER: Duration = SILENCE_MAX.saturating_add(Duration::from_millis(50));
-/// The shortest secret that somebody may choose.
+/// The minimum length of a chosen secret.
 const SECRET_CHARS_MIN: usize = 16;
 
-/// A new token, and the one time that its secret is shown.
+/// A new token and its secret, which is shown once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Minted {
-    /// Without the secret.
     pub token: Token,
-    /// `None` where this is the answer to a repeated request.
+    /// `None` for a repeated request.
     pub secret: Option<String>,
 }
 
 impl Engine {
-    /// Makes a token with a secret that nobody can guess.
+    /// Creates a token with a random secret.
     pub async fn mint(&self, caller: Caller, principal: Principal, kind: TokenKind) -> Result<Minted, Error> {
         let secret = self.new_secret();
-        let minting = Minting { id: self.new_token_id(), principal, hash: credentials::hash(&secret), kind };
-        let id = minting.id.clone();
-        let token = token(self.execute(caller, Action::Mint(minting)).await?)?;
+        let new_token = NewToken { id: self.new_token_id(), principal, hash: credentials::hash(&secret), kind };
+        let id = new_token.id.clone();
+        let token = token(self.execute(caller, token::Action::Mint(new_token)).await?)?;
         if token.id != id {
             return Ok(Minted { token, secret: None });
         }
@@ -39,11 +38,11 @@ impl Engine {
         Ok(Minted { token, secret: Some(secret) })
     }
 
-    /// Ends a token. From its commit on the token writes nothing; when this returns, no node heeds
-    /// it in any other way either: where there may be other nodes, it gives them time to hear of
-    /// it, or to notice that they hear nothing.
+    /// Revokes a token. From the commit on it cannot write. On return, no node accepts it for
+    /// anything: if there may be other nodes, this waits until they have heard of it or noticed
+    /// that they hear nothing.
     pub async fn revoke(&self, caller: Caller, id: TokenId) -> Result<Token, Error> {
-        let token = token(self.execute(caller, Action::Revoke { token: id }).await?)?;
+        let token = token(self.execute(caller, token::Action::Revoke { token: id }).await?)?;
         self.0.credentials.end(token.id.clone());
         if self.0.store.is_shared() {
             self.0.host.sleep(HEARD_AFTER).await;
@@ -61,16 +60,16 @@ impl Engine {
         }
     }
 
-    /// Everybody who has, or had, a token: whom a gate can name.
+    /// All principals that have or had a token.
     pub async fn principals(&self) -> Result<Vec<Principal>, Error> {
         Ok(self.0.store.tokens().await?.into_iter().map(|(token, _)| token.principal).collect())
     }
 
-    /// Makes sure that `secret` is a token of `principal`, of this kind: for the first start, and
-    /// for automation.
+    /// Ensures that `secret` is a token of `principal`, of this kind. For the first start and for
+    /// automation.
     pub async fn ensure_token(&self, principal: Principal, kind: TokenKind, secret: &str) -> Result<(), Error> {
         if let Some(token) = self.token_of(secret).await? {
-            // Another node may have made it since this one has looked.
+            // Another node may have created it since.
             if token.revoked_at.is_none() && token.principal == principal && token.kind == kind {
                 return self.reload_credentials().await;
             }
@@ -85,11 +84,11 @@ impl Engine {
             return Err(Refusal::invalid("token", problem).into());
         }
         let action =
-            Action::Mint(Minting { id: self.new_token_id(), principal, hash: credentials::hash(secret), kind });
+            token::Action::Mint(NewToken { id: self.new_token_id(), principal, hash: credentials::hash(secret), kind });
         let made = self.execute_command(self.system_command(action)).await;
         self.reload_credentials().await?;
         match made {
-            // One that starts at the same moment was faster.
+            // Another node that starts at the same time was faster.
             Err(Error::Database(_)) if self.token_of(secret).await?.is_some_and(|token| token.revoked_at.is_none()) => {
                 Ok(())
             }
@@ -97,9 +96,9 @@ impl Engine {
         }
     }
 
-    /// Makes sure that a token which configuration names is there. It gives nobody new a say where
-    /// somebody has protected their token: whoever may start a server could then still decide
-    /// without the passphrase.
+    /// Ensures that a configured token exists. If a person has protected their token, this creates
+    /// no new deciding principal: otherwise starting a server would be a way to decide without the
+    /// passphrase.
     pub async fn ensure_configured_token(&self, principal: Principal, secret: &str) -> Result<(), Error> {
         let known = self.token_of(secret).await?;
         if known.as_ref().is_some_and(|token| token.revoked_at.is_some()) {
@@ -117,23 +116,23 @@ impl Engine {
         self.ensure_token(principal, TokenKind::Minted, secret).await
     }
 
-    /// Somebody whose deciding token is kept under a passphrase, if there is anybody.
+    /// A person whose deciding token is protected by a passphrase, if any.
     pub async fn protected_person(&self) -> Result<Option<Name>, Error> {
         let tokens: Vec<_> = self.0.store.tokens().await?.into_iter().map(|(token, _)| token).collect();
         Ok(token::protected_person(&tokens).cloned())
     }
 
-    /// The token with this secret, whether or not it works.
+    /// The token with this secret, valid or not.
     pub async fn token_of(&self, secret: &str) -> Result<Option<Token>, Error> {
         let hash = credentials::hash(secret);
         Ok(self.0.store.tokens().await?.into_iter().find(|(_, known)| *known == hash).map(|(token, _)| token))
     }
 
-    /// Ends the token with this secret, if there is one that works.
+    /// Revokes the token with this secret, if it is valid.
     pub async fn end_token(&self, secret: &str) -> Result<(), Error> {
         let known = self.token_of(secret).await?;
         let Some(token) = known.filter(|token| token.revoked_at.is_none()) else { return Ok(()) };
-        self.execute_command(self.system_command(Action::Revoke { token: token.id })).await?;
+        self.execute_command(self.system_command(token::Action::Revoke { token: token.id })).await?;
         self.reload_credentials().await
     }
 

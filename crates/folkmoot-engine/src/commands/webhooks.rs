@@ -1,8 +1,8 @@
-//! Making, changing, listing and removing webhooks.
+//! Creating, changing, listing and removing webhooks.
 
 use folkmoot_core::{
-    Action, Outcome, Principal, Refusal, Role, Webhook, WebhookId,
-    webhook::{NewWebhook, WebhookChange},
+    Outcome, Principal, Refusal, Role, Webhook, WebhookId,
+    webhook::{self, NewWebhook, WebhookChange},
 };
 use folkmoot_store::{Error, Store};
 
@@ -10,39 +10,36 @@ use super::after_the_commit;
 use crate::{Caller, Engine};
 
 impl Engine {
-    /// A new webhook's id.
     pub fn new_webhook_id(&self) -> WebhookId {
         WebhookId::new(self.now(), self.0.host.random() as u64)
     }
 
-    /// Makes a webhook. What happens from now on is told to it.
+    /// Creates a webhook. It receives events from now on.
     pub async fn create_webhook(&self, caller: Caller, new: NewWebhook) -> Result<Webhook, Error> {
-        self.execute_on_webhook(caller, Action::CreateWebhook(Box::new(new))).await
+        self.execute_on_webhook(caller, webhook::Action::Create(Box::new(new))).await
     }
 
-    /// Changes a webhook, here at once and on other nodes as soon as they hear of it.
+    /// Changes a webhook: here at once, on other nodes when they hear of it.
     pub async fn change_webhook(&self, caller: Caller, change: WebhookChange) -> Result<Webhook, Error> {
-        self.execute_on_webhook(caller, Action::ChangeWebhook(Box::new(change))).await
+        self.execute_on_webhook(caller, webhook::Action::Change(Box::new(change))).await
     }
 
-    /// Ends a webhook. What still waits for it dies.
+    /// Removes a webhook. Its undelivered messages are dead.
     pub async fn remove_webhook(&self, caller: Caller, webhook: WebhookId) -> Result<Webhook, Error> {
-        self.execute_on_webhook(caller, Action::RemoveWebhook { webhook }).await
+        self.execute_on_webhook(caller, webhook::Action::Remove { webhook }).await
     }
 
-    /// The webhooks that stand.
     pub async fn webhooks(&self, principal: &Principal) -> Result<Vec<Webhook>, Error> {
         must_be_admin(principal, "manage webhooks")?;
         Ok(self.0.store.webhooks().await?.into_iter().filter(|webhook| webhook.removed_at.is_none()).collect())
     }
 
-    /// One webhook, if it stands.
     pub async fn webhook(&self, principal: &Principal, id: &WebhookId) -> Result<Webhook, Error> {
         let found = self.webhooks(principal).await?.into_iter().find(|webhook| webhook.id == *id);
         Ok(found.ok_or_else(|| Refusal::UnknownWebhook { webhook: id.clone() })?)
     }
 
-    async fn execute_on_webhook(&self, caller: Caller, action: Action) -> Result<Webhook, Error> {
+    async fn execute_on_webhook(&self, caller: Caller, action: webhook::Action) -> Result<Webhook, Error> {
         let webhook = match self.execute(caller, action).await? {
             Outcome::Webhook(webhook) => *webhook,
             other => return Err(Error::Unreadable(format!("a webhook was expected, and this came: {other:?}"))),

@@ -1,9 +1,9 @@
 //! Questions in a workflow.
 
 use folkmoot_core::{
-    Action, Name, Question, QuestionId, Scope, Timeout,
+    Name, Question, QuestionId, Scope, Timeout,
     journal::{EntryKind, EntryState, Waits, Write},
-    question::{Asking, Closure, Priority, QuestionStatus, QuestionType},
+    question::{self, Closure, NewQuestion, Priority, QuestionStatus, QuestionType},
 };
 use folkmoot_store::Store;
 use serde::de::DeserializeOwned;
@@ -116,8 +116,8 @@ impl Ctx {
         let entry = match known {
             Some(line) => line.entry,
             None => {
-                let usual = engine.0.questions.usual(ask.question_type);
-                let write = Write::Ask { asking: Box::new(self.asking(&ask)), usual };
+                let defaults = engine.0.questions.defaults(ask.question_type);
+                let write = Write::Ask { new_question: Box::new(self.new_question(&ask)), defaults };
                 let asked = self.pass.record(&call, ask.agent.as_ref(), engine.now(), write).await?;
                 engine.0.deadlines.look();
                 asked
@@ -130,9 +130,9 @@ impl Ctx {
         }
     }
 
-    fn asking(&self, ask: &QuestionSpec) -> Asking {
+    fn new_question(&self, ask: &QuestionSpec) -> NewQuestion {
         let run = &self.pass.run;
-        Asking {
+        NewQuestion {
             id: self.pass.engine.new_question_id(),
             agent_id: Some(ask.agent.as_ref().map_or_else(|| run.agent(), |agent| run.agent_named(agent))),
             run_id: Some(run.start.id.clone()),
@@ -161,7 +161,8 @@ impl Ctx {
         if closure.status == QuestionStatus::Denied && closure.fetched_at.is_none() {
             // It has been heard: it does not hold the asker any more.
             let _busy = self.pass.busy();
-            let fetched = self.pass.persist(Action::Fetch { question: id.clone(), reason: String::new() }).await;
+            let fetched =
+                self.pass.persist(question::Action::Fetch { question: id.clone(), reason: String::new() }).await;
             fetched.map_err(|refusal| Failure::new(refusal.code(), refusal.to_string()))?;
         }
         // The first pass has not fetched it yet, and the answer is the same in every one.

@@ -3,7 +3,7 @@
 use folkmoot_core::{
     RunId, WorkflowName,
     journal::{EntryKind, EntryState, Waits, Write},
-    run::{self, RunOutcome, Starting},
+    run::{self, NewRun, RunOutcome},
 };
 use folkmoot_store::Store;
 use serde::{Serialize, de::DeserializeOwned};
@@ -31,7 +31,7 @@ impl Ctx {
                     // Nobody might ever execute it, and this run wait for ever.
                     return self.pass.end(PassEnd::stop("unknown_workflow", problem)).await;
                 }
-                let starting = Starting {
+                let new_run = NewRun {
                     id: engine.new_run_id(),
                     workflow: Some(workflow),
                     title: call.key.to_string(),
@@ -39,7 +39,7 @@ impl Ctx {
                     input: Some(input),
                     limits: self.pass.run.start.limits,
                 };
-                self.pass.record(&call, None, engine.now(), Write::Start(Box::new(starting))).await?
+                self.pass.record(&call, None, engine.now(), Write::Start(Box::new(new_run))).await?
             }
         };
         match &entry.state {

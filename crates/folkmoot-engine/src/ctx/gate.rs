@@ -2,7 +2,7 @@
 
 use folkmoot_core::{
     Digest, GateId, Name, Phase, Timeout,
-    gate::{Choice, Decision, DecisionWord, GateKind, Next, OnTimeout, Opening, Risk, SelfReview},
+    gate::{Choice, Decision, DecisionWord, GateKind, NewGate, Next, OnTimeout, Risk, SelfReview},
     journal::{EntryKind, EntryState, Waits, Write},
 };
 use folkmoot_store::{GateView, Store};
@@ -162,11 +162,11 @@ impl GateSpec {
         self
     }
 
-    fn opening(&self, ctx: &Ctx, key: &str) -> Opening {
+    fn new_gate(&self, ctx: &Ctx, key: &str) -> NewGate {
         let phase = self.phase.as_deref().unwrap_or(key).parse();
         let phase: Phase = phase.unwrap_or_else(|_| "custom".parse().expect("a plain word is a phase"));
         let run = &ctx.pass.run.start;
-        Opening {
+        NewGate {
             id: ctx.pass.engine.new_gate_id(Some(&run.id), &phase),
             run_id: Some(run.id.clone()),
             session_id: Some(run.session_id.clone()),
@@ -245,7 +245,7 @@ impl Ctx {
             Some(line) => line.entry,
             None => {
                 let write = Write::Open {
-                    opening: Box::new(request.opening(self, key)),
+                    new_gate: Box::new(request.new_gate(self, key)),
                     policy: self.pass.engine.0.policy.clone(),
                     contents: request.artifacts.iter().map(|artifact| artifact.content.clone()).collect(),
                     alone: request.alone.clone(),

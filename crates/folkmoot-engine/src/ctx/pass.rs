@@ -12,8 +12,8 @@ use std::{
 
 use folkmoot_core::{
     Action, Actor, Deadline, Name, Outcome, Refusal, Run, Timestamp,
-    journal::{Entry, EntryKey, EntryState, Fence, NewEntry, Recording, StepError, Write},
-    run::{Conclusion, Outage},
+    journal::{Entry, EntryKey, EntryState, Fence, JournalWrite, NewEntry, StepError, Write},
+    run::{self, Conclusion, Outage},
 };
 use folkmoot_store::{Error, JournalLine};
 use tokio::sync::watch;
@@ -411,8 +411,8 @@ impl Pass {
             began_at,
         };
         let fence = Fence::Epoch(self.run.epoch);
-        let recording = Recording { run: self.run.start.id.clone(), fence, entry, write };
-        match self.persist(Action::Record(Box::new(recording))).await {
+        let journal_write = JournalWrite { run: self.run.start.id.clone(), fence, entry, write };
+        match self.persist(run::Action::Record(Box::new(journal_write))).await {
             Ok(Outcome::Entry(entry) | Outcome::Stands(entry)) => Ok(*entry),
             Ok(other) => self.end(PassEnd::stop("store", format!("an entry was expected, and {other:?} came"))).await,
             Err(refusal @ Refusal::Changed { .. }) => self.end(PassEnd::refused(&refusal)).await,
@@ -426,9 +426,12 @@ impl Pass {
 
     /// Writes for this run, for as long as it takes: what is only told late is not lost. Never
     /// returns where the run is over, or another worker's.
-    pub(crate) async fn persist(&self, action: Action) -> Result<Outcome, Refusal> {
+    pub(crate) async fn persist(&self, action: impl Into<Action>) -> Result<Outcome, Refusal> {
+        let action = action.into();
         if self.replays {
-            return self.end(PassEnd::stop(NOT_RECORDED, format!("a replay does not {}", action.word()))).await;
+            return self
+                .end(PassEnd::stop(NOT_RECORDED, format!("a replay writes nothing, and this is {}", action.word())))
+                .await;
         }
         loop {
             let by = Actor::Principal(self.run.speaker());

@@ -1,9 +1,8 @@
-//! The same primitives where shuttle says who runs: every one of them is a moment at which another
-//! task may be next.
+//! The same primitives under shuttle: each of them is a scheduling point.
 //!
-//! All tasks of shuttle are on one thread, so a lock that is held is looked at again instead of
-//! waited for. tokio's own channels and notifications are used as they are: nothing is switched
-//! inside of them, and their wakers are shuttle's.
+//! All of shuttle's tasks are on one thread, so a held lock is polled instead of waited for.
+//! tokio's channels and notifications are used unchanged: nothing is switched inside them, and
+//! their wakers are shuttle's.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -20,13 +19,12 @@ use shuttle::{
     thread,
 };
 
-/// Plays a scene in as many orders as `FOLKMOOT_SCHEDULES` says: half of them choose who is next at
-/// every turn, half hold somebody back for long. Tasks that wait for ever are a deadlock, and that
-/// a panic.
+/// Runs a scene in as many orders as `FOLKMOOT_SCHEDULES` says: half choose the next task at
+/// random, half delay one task for long. Tasks that wait for ever are a deadlock, which panics.
 pub(crate) fn in_any_order(scene: impl Fn() + Send + Sync + 'static) {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
     let half = usize::try_from(number("FOLKMOOT_SCHEDULES").unwrap_or(300) / 2).expect("a small number");
-    // Seeded, so that a failure comes again.
+    // Seeded, so that a failure can be repeated.
     let seed = number("FOLKMOOT_SEED").unwrap_or(7);
     let mut config = Config::new();
     config.failure_persistence = FailurePersistence::Print;
@@ -36,19 +34,17 @@ pub(crate) fn in_any_order(scene: impl Fn() + Send + Sync + 'static) {
     Runner::new(RandomScheduler::new_from_seed(seed, half), config).run(move || again());
 }
 
-/// Whether this is a task of shuttle's.
 pub(super) fn is_in_charge() -> bool {
     current::try_get_current_task().is_some()
 }
 
-/// Here another task may be next.
+/// Another task may run here.
 pub(crate) fn switch() {
     if is_in_charge() && !std::thread::panicking() {
         Switch::new(false).load(Ordering::SeqCst);
     }
 }
 
-/// The guard of a lock, which lets another task run when it is dropped.
 pub(crate) struct ShuttledGuard<G>(Option<G>);
 
 impl<G> ShuttledGuard<G> {
@@ -89,7 +85,7 @@ impl<G> Drop for ShuttledGuard<G> {
     }
 }
 
-/// As much of an atomic integer as is used.
+/// The part of an atomic integer that is used.
 #[derive(Debug)]
 pub(crate) struct AtomicI64(atomic::AtomicI64);
 

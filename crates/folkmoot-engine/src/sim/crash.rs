@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use folkmoot_core::{Action, Command};
+use folkmoot_core::{Action, Command, node};
 use folkmoot_store::Witness;
 
 use super::world::World;
@@ -49,7 +49,7 @@ impl Tripwire {
 }
 
 fn counts(command: &Command) -> bool {
-    !matches!(command.action, Action::Heartbeat { .. })
+    !matches!(command.action, Action::Node(node::Action::Heartbeat { .. }))
 }
 
 impl Witness for Tripwire {

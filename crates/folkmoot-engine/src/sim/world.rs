@@ -1,4 +1,4 @@
-//! The world of a simulation: its tasks, its clock, its chance, and whether its process lives.
+//! The world of a simulation: its tasks, clock and randomness, and whether its process lives.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use futures_util::task::{ArcWake, waker};
 use super::SIMULATION_TIMEOUT;
 use crate::{Host, HostTask, lock::lock};
 
-/// When simulations begin, in microseconds after 1970 began.
+/// The start of simulations, in microseconds since 1970.
 const BEGINNING: i64 = 1_800_000_000_000_000;
 
 #[derive(Debug)]
@@ -35,7 +35,7 @@ struct Tasks {
     all: BTreeMap<u64, Option<HostTask>>,
     ready: Vec<u64>,
     next: u64,
-    /// Those who sleep, by the moment at which they wake.
+    /// Sleeping tasks, by their wake time.
     sleepers: BTreeMap<(Timestamp, u64), Waker>,
 }
 
@@ -60,18 +60,18 @@ impl World {
         self.clock.clone()
     }
 
-    /// The process dies: no task of it is polled any more.
+    /// The process dies: none of its tasks is polled any more.
     pub(super) fn kill(&self) {
         self.dead.store(true, Ordering::SeqCst);
     }
 
-    /// Another process can live here.
+    /// Starts another process.
     pub(super) fn restart(&self) {
         self.dead.store(false, Ordering::SeqCst);
     }
 
-    /// Runs `main` and everything that it spawns until it is done. Where the process dies before
-    /// that, `autopsy` looks at what it leaves.
+    /// Runs `main` and everything it spawns to its end. If the process dies first, `autopsy`
+    /// examines what it leaves.
     pub(super) fn run<T: Send + 'static>(
         self: &Arc<Self>,
         main: impl Future<Output = T> + Send + 'static,
@@ -95,13 +95,13 @@ impl World {
                 None => self.pass_time(),
             }
         };
-        // Out of the lock: dropping a task can wake others.
+        // Outside the lock: dropping a task can wake others.
         let tasks = std::mem::take(&mut *lock(&self.tasks));
         drop(tasks);
         ended
     }
 
-    /// One of the tasks that can go on.
+    /// Picks a runnable task.
     fn pick(&self) -> Option<(u64, HostTask)> {
         loop {
             let draw = self.draw();
@@ -127,7 +127,7 @@ impl World {
         }
     }
 
-    /// Nothing can go on before the next sleeper wakes.
+    /// Advances the clock to the next sleeper.
     fn pass_time(&self) {
         let sleeper = lock(&self.tasks).sleepers.pop_first();
         let Some(((moment, _), sleeper)) = sleeper else {
@@ -144,7 +144,7 @@ impl World {
         sleeper.wake();
     }
 
-    /// The next number that chance says (splitmix64).
+    /// The next random number (splitmix64).
     fn draw(&self) -> u64 {
         let mut chance = lock(&self.chance);
         *chance = chance.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use folkmoot_core::{
     Action, Actor, Command, Event, Gate, GateId, Head, Judgement, Loaded, Outcome, Principal, Role, Timestamp, chain,
-    gate::{Choice, GateKind, GatePolicy, Opening, Risk, Verdict},
+    gate::{self, Choice, GateKind, GatePolicy, NewGate, Review, Risk},
     judge,
 };
 use folkmoot_store::{Error, GateView};
@@ -114,7 +114,7 @@ fn play(story: &[(Gate, Arc<Event>)], waiting: fn(Arc<Node>, GateId)) -> Arc<Nod
 /// A gate that two must approve: opened, voted on, decided; its row after each, and the event.
 fn story() -> Vec<(Gate, Arc<Event>)> {
     let principal = |name: &str, role| Actor::Principal(Principal::new(name.parse().expect("a name"), role));
-    let opening = Opening {
+    let new_gate = NewGate {
         id: "gate-1".parse().expect("an id"),
         run_id: None,
         session_id: None,
@@ -137,8 +137,12 @@ fn story() -> Vec<(Gate, Arc<Event>)> {
     };
     let mut story: Vec<(Gate, Arc<Event>)> = Vec::new();
     let mut head = Head::START;
-    let open = Action::Open { opening: Box::new(opening), policy: GatePolicy::default(), contents: Vec::new() };
-    let mut happens = |by: Actor, action: Action, story: &mut Vec<(Gate, Arc<Event>)>| {
+    let open = Action::Gate(gate::Action::Open {
+        new_gate: Box::new(new_gate),
+        policy: GatePolicy::default(),
+        contents: Vec::new(),
+    });
+    let mut execute = |by: Actor, action: Action, story: &mut Vec<(Gate, Arc<Event>)>| {
         let command = Command {
             id: "c".parse().expect("an id"),
             by,
@@ -149,16 +153,19 @@ fn story() -> Vec<(Gate, Arc<Event>)> {
             quota: Default::default(),
             subscriptions: [].into(),
         };
-        let loaded = Loaded { gate: story.last().map(|(gate, _)| gate.clone()), ..Loaded::default() };
+        let loaded = Loaded {
+            gate: gate::Loaded { gate: story.last().map(|(gate, _)| gate.clone()), ..gate::Loaded::default() },
+            ..Loaded::default()
+        };
         let Judgement::Done(commit) = judge(&command, loaded, Timestamp::from_micros(1)) else { panic!("refused") };
         let Outcome::Gate(gate) = commit.outcome else { panic!("a gate") };
         let [fact] = commit.events.try_into().expect("one event");
         story.push((*gate, Arc::new(chain::append(&mut head, fact))));
     };
-    happens(principal("bot", Role::Agent), open, &mut story);
+    execute(principal("bot", Role::Agent), open, &mut story);
     for name in ["alice", "bob"] {
-        let verdict = Verdict::on(&story[0].0, Choice::Approve, "");
-        happens(principal(name, Role::Reviewer), Action::Decide(verdict), &mut story);
+        let review = Review::on(&story[0].0, Choice::Approve, "");
+        execute(principal(name, Role::Reviewer), Action::Gate(gate::Action::Decide(review)), &mut story);
     }
     assert!(story.len() == 3 && story[1].0.decision().is_none() && story[2].0.decision().is_some());
     story

@@ -1,4 +1,4 @@
-//! Driving one run: replay it, let it work, and let go of it when every branch waits.
+//! Drives one run: replays it, lets it work, and releases it when every branch waits.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -12,9 +12,9 @@ use std::{
 };
 
 use folkmoot_core::{
-    Action, Deadline, Name, Outcome, Run, RunId,
+    Deadline, Name, Outcome, Run, RunId,
     journal::Fence,
-    run::{Conclusion, Parking, Stopping, is_own_agent},
+    run::{self, Conclusion, ParkRequest, is_own_agent},
 };
 use folkmoot_store::{Error, JournalLine, JournalQuery, Store};
 use futures_util::{
@@ -75,7 +75,7 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
             Stretch::PassEnded(end) => action(run, end),
             Stretch::Panicked(message) => stop(run, "panicked".to_owned(), message),
             Stretch::Idle if pass.waits_for_nothing() => stop(run, "stuck".to_owned(), STUCK.to_owned()),
-            Stretch::Idle => Action::Park(Parking {
+            Stretch::Idle => run::Action::Park(ParkRequest {
                 run: run.start.id.clone(),
                 epoch: run.epoch,
                 wakes,
@@ -86,7 +86,7 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
             }),
         };
         let held = match &action {
-            Action::Park(parking) => parking.held.clone(),
+            run::Action::Park(request) => request.held.clone(),
             _ => Vec::new(),
         };
         match pass.persist(action).await {
@@ -121,7 +121,9 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
 async fn wake_if_released(engine: &Engine, run: &Run, held: &[Name]) {
     for agent in held.iter().filter(|agent| !is_own_agent(agent, &run.start.id)) {
         if engine.is_cleared_in(run, agent).await {
-            let woken = engine.execute_command(engine.system_command(Action::Wake { run: run.start.id.clone() })).await;
+            let woken = engine
+                .execute_command(engine.system_command(run::Action::TimerDue { run: run.start.id.clone() }))
+                .await;
             if let Err(error) = woken {
                 tracing::warn!(run.id = %run.start.id, "run {}: cannot be woken just now: {error}", run.start.id);
             }
@@ -137,19 +139,19 @@ const WAKES_ITSELF: &str = "its workflow wakes itself again and again and waits 
                             await only steps, gates, questions, pauses, joins and other runs";
 
 /// What becomes of a run whose pass was ended.
-pub(super) fn action(run: &Run, pass_end: PassEnd) -> Action {
+pub(super) fn action(run: &Run, pass_end: PassEnd) -> run::Action {
     match pass_end {
         PassEnd::Fail(conclusion) => end(run, conclusion),
         PassEnd::Stop { code, message, .. } => stop(run, code, message),
     }
 }
 
-fn end(run: &Run, conclusion: Conclusion) -> Action {
-    Action::EndRun { run: run.start.id.clone(), fence: Fence::Epoch(run.epoch), conclusion }
+fn end(run: &Run, conclusion: Conclusion) -> run::Action {
+    run::Action::End { run: run.start.id.clone(), fence: Fence::Epoch(run.epoch), conclusion }
 }
 
-fn stop(run: &Run, code: String, message: String) -> Action {
-    Action::Stop(Stopping { run: run.start.id.clone(), epoch: run.epoch, code, message })
+fn stop(run: &Run, code: String, message: String) -> run::Action {
+    run::Action::Stop { run: run.start.id.clone(), epoch: run.epoch, code, message }
 }
 
 /// All that the run has recorded, and what it was given; nothing where it is no longer this

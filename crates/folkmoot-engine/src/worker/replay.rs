@@ -1,5 +1,4 @@
-//! Replaying a run: its workflow once more, from what is recorded alone. Nothing is executed, and
-//! nothing is written.
+//! Replays a run from its record. Nothing is executed or written.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -14,43 +13,38 @@ use crate::{
     ctx::{NOT_RECORDED, Pass, PassEnd},
 };
 
-/// What a replay came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayOutcome {
-    /// It ended, with this output as JSON, or with this failure.
+    /// It ended with this output as JSON, or with this failure.
     Ended(Result<String, Failure>),
-    /// It came to something that was not recorded so.
+    /// It differs from the record.
     Differs {
-        /// Which sort of difference.
+        /// The kind of difference.
         code: String,
-        /// Where, and what.
+        /// Where and how.
         why: String,
-        /// The key of the call that differs, where it is one.
+        /// The key of the differing call, if it is one.
         at: Option<String>,
     },
-    /// It came to the end of what is recorded, at this call where it is one: it is not over, or was
-    /// ended there.
+    /// It reached the end of the record: the run is not over, or was ended there.
     Recorded {
-        /// The key of the call that was not recorded.
+        /// The key of the first unrecorded call.
         until: Option<String>,
     },
-    /// It came to where it waits.
+    /// It reached the point where it waits.
     Waits,
 }
 
-/// The result of a replay, and the recorded calls that it did not make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayReport {
-    /// What it came to.
     pub replayed: ReplayOutcome,
-    /// How many calls were answered from the journal.
     pub calls: usize,
-    /// Keys of what is recorded and was not asked for.
+    /// Recorded keys that the replay did not use.
     pub unused: Vec<String>,
 }
 
 impl Engine {
-    /// Replays a run with these workflows, whatever its state.
+    /// Replays a run in any state with these workflows.
     pub async fn replay(
         &self,
         principal: &Principal,
@@ -68,8 +62,7 @@ impl Engine {
         let mut execution: GuardedFuture = Box::pin(AssertUnwindSafe(execution).catch_unwind());
         let replayed = match stretch(&mut execution, &pass).await {
             Stretch::Ended(ended) => ReplayOutcome::Ended(ended),
-            // Also where parts of a run that was stopped are missing; what it came to after them is
-            // unused then.
+            // Parts of a stopped run may be missing; what came after them is then unused.
             Stretch::PassEnded(PassEnd::Stop { code, at, .. }) if code == NOT_RECORDED => {
                 ReplayOutcome::Recorded { until: at.map(|key| key.to_string()) }
             }

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use folkmoot_core::{
     Hold, Name, Question, Role, Scope, SessionId,
     clearance::ReleaseReason,
-    halt::Raising,
-    question::{Asking, Close, Closing, QuestionType},
+    halt::NewHalt,
+    question::{Close, NewQuestion, QuestionType, Reply},
 };
 use folkmoot_engine::{ClearanceGranted, ClearanceRefused, Engine};
 use tokio::task::JoinSet;
@@ -25,7 +25,7 @@ fn session(text: &str) -> SessionId {
 }
 
 async fn ask(engine: &Engine, question_type: QuestionType, agent_id: &str, in_session: Option<&str>) -> Question {
-    let asking = Asking {
+    let new_question = NewQuestion {
         id: engine.new_question_id(),
         agent_id: Some(name(agent_id)),
         run_id: None,
@@ -38,12 +38,12 @@ async fn ask(engine: &Engine, question_type: QuestionType, agent_id: &str, in_se
         halts: None,
         priority: None,
     };
-    engine.ask(agent().into(), asking).await.unwrap()
+    engine.ask(agent().into(), new_question).await.unwrap()
 }
 
 async fn close(engine: &Engine, question: &Question, close: Close) {
-    let closing = Closing { question: question.id.clone(), close, reason: "so".to_owned() };
-    engine.close_question(alice().into(), closing).await.unwrap();
+    let reply = Reply { question: question.id.clone(), close, reason: "so".to_owned() };
+    engine.close_question(alice().into(), reply).await.unwrap();
 }
 
 async fn answer(engine: &Engine, question: &Question, text: &str) {
@@ -52,8 +52,8 @@ async fn answer(engine: &Engine, question: &Question, text: &str) {
 
 async fn halt_session(engine: &Engine, id: &str) -> folkmoot_core::Halt {
     let (agent_id, session_id, reason) = (None, Some(session(id)), "smoke".to_owned());
-    let raising = Raising { id: engine.new_halt_id(), scope: Scope::Session, agent_id, session_id, reason };
-    engine.raise_halt(principal("root", Role::Admin).into(), raising).await.unwrap()
+    let new_halt = NewHalt { id: engine.new_halt_id(), scope: Scope::Session, agent_id, session_id, reason };
+    engine.raise_halt(principal("root", Role::Admin).into(), new_halt).await.unwrap()
 }
 
 async fn wait(
@@ -255,7 +255,7 @@ async fn a_denial_ends_the_wait_and_covers_its_asker_until_it_is_fetched() {
 #[tokio::test]
 async fn a_questions_own_timeout_applies_its_default_and_says_so() {
     let moot = Moot::start().await;
-    let asking = Asking {
+    let new_question = NewQuestion {
         id: moot.engine.new_question_id(),
         agent_id: Some(name("a1")),
         run_id: None,
@@ -268,7 +268,7 @@ async fn a_questions_own_timeout_applies_its_default_and_says_so() {
         halts: None,
         priority: None,
     };
-    moot.engine.ask(agent().into(), asking).await.unwrap();
+    moot.engine.ask(agent().into(), new_question).await.unwrap();
     let waiting = tokio::spawn({
         let engine = moot.engine.clone();
         async move { wait(&engine, "a1", None, LONG).await }

@@ -10,7 +10,7 @@ use std::{
 
 use folkmoot_core::{
     Action, Command, Delivery, GateStatus, Name, Role,
-    delivery::{DeliveryStatus, Subscription},
+    delivery::{self, DeliveryStatus, Subscription},
     gate::Gate,
     webhook::{NewWebhook, WebhookChange},
 };
@@ -72,7 +72,7 @@ async fn next(letters: &mut Given) -> CourierMessage {
 
 fn telling(moot: &Moot, channels: &[&str], timeout: Option<Duration>) -> OpenRequest {
     let mut request = moot.request("merge", timeout);
-    request.opening.notification_channels = channels.iter().map(ToString::to_string).collect();
+    request.new_gate.notification_channels = channels.iter().map(ToString::to_string).collect();
     request
 }
 
@@ -327,7 +327,7 @@ struct EndsAtTaking(Mutex<Option<(Engine, Arc<Notify>)>>);
 
 impl Witness for EndsAtTaking {
     fn before(&self, command: &Command) -> bool {
-        if matches!(command.action, Action::TakeDeliveries { .. })
+        if matches!(command.action, Action::Delivery(delivery::Action::Take { .. }))
             && let Some((engine, ended)) = self.0.lock().unwrap().take()
         {
             tokio::spawn(async move {
@@ -367,7 +367,7 @@ struct CountsAbandonments(AtomicUsize);
 
 impl Witness for CountsAbandonments {
     fn before(&self, command: &Command) -> bool {
-        let abandons = matches!(command.action, Action::AbandonDeliveries(_));
+        let abandons = matches!(command.action, Action::Delivery(delivery::Action::Abandon(_)));
         self.0.fetch_add(usize::from(abandons), Ordering::SeqCst);
         true
     }
@@ -405,7 +405,7 @@ struct DiesUnsettled(AtomicBool);
 
 impl Witness for DiesUnsettled {
     fn before(&self, command: &Command) -> bool {
-        self.0.fetch_or(matches!(command.action, Action::SettleDelivery(_)), Ordering::SeqCst);
+        self.0.fetch_or(matches!(command.action, Action::Delivery(delivery::Action::Settle(_))), Ordering::SeqCst);
         !self.0.load(Ordering::SeqCst)
     }
     fn after(&self, _: &Command) -> bool {

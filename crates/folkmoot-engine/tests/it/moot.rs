@@ -10,7 +10,7 @@ use std::{
 
 use folkmoot_core::{
     Principal, Role, Timeout, Timestamp,
-    gate::{Choice, Gate, GateKind, Opening, Risk, Verdict},
+    gate::{Choice, Gate, GateKind, NewGate, Review, Risk},
 };
 use folkmoot_engine::{Engine, EngineSettings, Error, OpenRequest, TokioHost};
 use folkmoot_store::{AnyStore, ManualClock, Postgres, Sqlite};
@@ -68,7 +68,7 @@ pub async fn empty_schema() -> Option<String> {
 
 pub fn request(engine: &Engine, phase: &str, timeout: Option<Duration>) -> OpenRequest {
     let phase = phase.parse().unwrap();
-    let opening = Opening {
+    let new_gate = NewGate {
         id: engine.new_gate_id(None, &phase),
         run_id: None,
         session_id: None,
@@ -89,7 +89,7 @@ pub fn request(engine: &Engine, phase: &str, timeout: Option<Duration>) -> OpenR
         notification_channels: Vec::new(),
         on_behalf_of: None,
     };
-    OpenRequest { opening, artifacts: Vec::new() }
+    OpenRequest { new_gate, artifacts: Vec::new() }
 }
 
 impl Moot {
@@ -127,7 +127,7 @@ impl Moot {
     }
 
     pub async fn approve(&self, gate: &Gate) -> Result<Gate, Error> {
-        let verdict = Verdict {
+        let review = Review {
             gate: gate.id.clone(),
             choice: Choice::Approve,
             reason: String::new(),
@@ -137,6 +137,6 @@ impl Moot {
             force: false,
             reviewer: None,
         };
-        self.engine.decide(alice().into(), verdict).await
+        self.engine.decide(alice().into(), review).await
     }
 }

@@ -17,8 +17,8 @@ async fn moot() -> Moot {
 /// Opens a gate with this summary that waits for as long as it takes.
 async fn open(moot: &Moot, summary: &str) -> Gate {
     let mut request = moot.request("merge", None);
-    request.opening.summary = summary.to_owned();
-    request.opening.timeout = Some(folkmoot_core::Timeout::Never);
+    request.new_gate.summary = summary.to_owned();
+    request.new_gate.timeout = Some(folkmoot_core::Timeout::Never);
     moot.engine.open(agent().into(), request).await.unwrap().gate
 }
 
@@ -85,7 +85,7 @@ async fn what_was_erased_is_no_longer_in_memory_either() {
     assert_eq!(moot.engine.summary(&gate).await.unwrap(), None);
     let again = async |moot: &Moot| {
         let mut request = moot.request("merge", None);
-        request.opening.summary = "sk-secret".to_owned();
+        request.new_gate.summary = "sk-secret".to_owned();
         let refused = moot.engine.open(agent().into(), request).await.unwrap_err();
         assert_eq!(refused.refusal().unwrap().code(), "content_erased");
         assert_eq!(moot.engine.summary(&gate).await.unwrap(), None);

@@ -25,7 +25,7 @@ use std::{sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Run, RunId, Timestamp,
-    run::{RunLimits, RunState, Starting},
+    run::{NewRun, RunLimits, RunState},
 };
 use folkmoot_engine::{Engine, EngineSettings, Error, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, ManualClock, Sqlite};
@@ -62,7 +62,7 @@ impl House {
     }
 
     async fn start_limited(&self, workflow: &str, limits: RunLimits) -> RunId {
-        let starting = Starting {
+        let new_run = NewRun {
             id: self.engine.new_run_id(),
             workflow: Some(workflow.parse().unwrap()),
             title: String::new(),
@@ -70,7 +70,7 @@ impl House {
             input: None,
             limits,
         };
-        self.engine.start_run(agent().into(), starting).await.unwrap().start.id
+        self.engine.start_run(agent().into(), new_run).await.unwrap().start.id
     }
 
     async fn run(&self, id: &RunId) -> Run {
@@ -124,8 +124,8 @@ impl House {
 
     async fn decide(&self, id: &RunId, choice: folkmoot_core::gate::Choice) {
         let gate = self.gate(id).await;
-        let verdict = folkmoot_core::gate::Verdict::on(&gate, choice, "so");
-        self.engine.decide(alice().into(), verdict).await.unwrap();
+        let review = folkmoot_core::gate::Review::on(&gate, choice, "so");
+        self.engine.decide(alice().into(), review).await.unwrap();
     }
 
     async fn approve(&self, id: &RunId) {

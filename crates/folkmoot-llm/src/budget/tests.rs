@@ -9,7 +9,7 @@ use crate::scripted::{
 
 fn budgeted(budget: Budget, lines: impl IntoIterator<Item = ScriptedReply>) -> BudgetedModel {
     let price = serde_json::from_str(r#"{"input_usd": 1.0, "output_usd": 2.0}"#).unwrap();
-    BudgetedModel { model: ScriptedModel::new(lines), purse: Purse::new(budget), price: Some(price) }
+    BudgetedModel { model: ScriptedModel::new(lines), shared_budget: SharedBudget::new(budget), price: Some(price) }
 }
 
 /// Two tokens to read at most, and ten to write.
@@ -21,7 +21,7 @@ fn request() -> ModelRequest {
 async fn what_a_call_took_is_gone_and_the_rest_of_its_reservation_is_not() {
     let budgeted = budgeted(Budget { tokens: Some(20), usd_micros: None }, [Says("hello")]);
     budgeted.ask(&request(), &mut ()).await.unwrap();
-    assert_eq!(budgeted.purse.spent(), Spent { tokens: 15, usd_micros: 20 });
+    assert_eq!(budgeted.shared_budget.spent(), Spent { tokens: 15, usd_micros: 20 });
     // 15 and 12 are more than 20.
     let failure = budgeted.ask(&request(), &mut ()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::BudgetExceeded);
@@ -50,11 +50,11 @@ async fn a_call_that_failed_costs_what_was_heard_of_it() {
     let budgeted =
         budgeted(Budget::default(), [Fails(FailureKind::Unavailable), Breaks("12345678", FailureKind::Truncated)]);
     budgeted.ask(&request(), &mut ()).await.unwrap_err();
-    assert_eq!(budgeted.purse.spent(), Spent::default());
+    assert_eq!(budgeted.shared_budget.spent(), Spent::default());
     budgeted.ask(&request(), &mut ()).await.unwrap_err();
     // One token read, two written, as far as can be told.
-    assert_eq!(budgeted.purse.spent(), Spent { tokens: 3, usd_micros: 5 });
-    assert_eq!(budgeted.purse.account().reserved, Spent::default());
+    assert_eq!(budgeted.shared_budget.spent(), Spent { tokens: 3, usd_micros: 5 });
+    assert_eq!(budgeted.shared_budget.account.lock().reserved, Spent::default());
 }
 
 #[tokio::test(start_paused = true)]
@@ -63,8 +63,8 @@ async fn a_call_that_was_given_up_costs_what_was_sent_and_heard() {
     let request = request();
     let given_up = tokio::time::timeout(std::time::Duration::from_secs(1), budgeted.ask(&request, &mut ())).await;
     assert!(given_up.is_err());
-    assert_eq!(budgeted.purse.spent(), Spent { tokens: 2, usd_micros: 3 });
-    assert_eq!(budgeted.purse.account().reserved, Spent::default());
+    assert_eq!(budgeted.shared_budget.spent(), Spent { tokens: 2, usd_micros: 3 });
+    assert_eq!(budgeted.shared_budget.account.lock().reserved, Spent::default());
 }
 
 #[tokio::test(start_paused = true)]
@@ -84,15 +84,15 @@ proptest! {
     /// However reservations and settlements interleave: never more reserved than there is, and
     /// nothing stays reserved.
     #[test]
-    fn a_purse_never_promises_more_than_it_has(calls in proptest::collection::vec((1_u64..40, 0_u64..40, 0_usize..4), 1..40)) {
-        let purse = Purse::new(Budget { tokens: Some(100), usd_micros: None });
+    fn a_shared_budget_never_promises_more_than_it_has(calls in proptest::collection::vec((1_u64..40, 0_u64..40, 0_usize..4), 1..40)) {
+        let shared_budget = SharedBudget::new(Budget { tokens: Some(100), usd_micros: None });
         let mut open = Vec::new();
         for (most, took, close) in calls {
             let most = Spent { tokens: most, usd_micros: 0 };
-            if let Ok(reservation) = purse.reserve(most) {
+            if let Ok(reservation) = shared_budget.reserve(most) {
                 open.push((reservation, Spent { tokens: took.min(most.tokens), usd_micros: 0 }));
             }
-            let account = purse.account();
+            let account = shared_budget.account.lock();
             prop_assert!(account.spent.plus(account.reserved).tokens <= 100);
             drop(account);
             for _ in 0..close.min(open.len()) {
@@ -101,6 +101,6 @@ proptest! {
             }
         }
         open.clear();
-        prop_assert_eq!(purse.account().reserved, Spent::default());
+        prop_assert_eq!(shared_budget.account.lock().reserved, Spent::default());
     }
 }

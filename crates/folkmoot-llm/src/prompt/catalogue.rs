@@ -1,36 +1,31 @@
-//! Every prompt: its name, its text, and the variables that it is given.
+//! All prompts with their names, texts and variables.
 
-use folkmoot_core::debate::{NoteKind, TurnPart};
+use folkmoot_debate::{NoteKind, TurnPart};
 
-/// A prompt that is built in.
 #[derive(Debug)]
 pub(super) struct Prompt {
-    /// The path of its file, in our folder as in the user's.
+    /// The path of its file, in our folder and in the user's.
     pub name: &'static str,
     pub source: &'static str,
-    /// What it is given, no more and no less.
+    /// Exactly the variables that it is given.
     pub variables: &'static [Variable],
 }
 
-/// A variable of a prompt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Variable {
-    /// What templates call it.
     pub name: &'static str,
-    /// What it holds.
     pub kind: VariableKind,
 }
 
-/// What a variable holds.
+/// The type of a variable.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum VariableKind {
-    /// Text from outside, to be fenced.
+    /// Text from outside, which must be fenced.
     Data,
     /// One of our own words.
     Word(&'static [&'static str]),
-    /// A number.
     Number,
-    /// Any number of things of one sort.
+    /// A list of items with the same variables.
     List(&'static [Variable]),
 }
 
@@ -60,7 +55,7 @@ macro_rules! catalogue {
     };
 }
 
-/// Each file of the folder `prompts`; a test compares.
+/// All files of the folder `prompts`; a test compares.
 pub(super) const CATALOGUE: &[Prompt] = catalogue![
     "debate/turn.md" [
         word("part", TurnPart::WORDS),

@@ -1,4 +1,4 @@
-//! What a prompt is given.
+//! The variables for a prompt.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -10,8 +10,8 @@ use super::{
     fence::{self, Rendering},
 };
 
-/// The variables of a prompt. What comes from outside is [data](PromptContext::data); our own words
-/// are `&'static str`, so that nothing from outside passes for one.
+/// The variables of a prompt. Text from outside is [data](PromptContext::data). Our own words are
+/// `&'static str`, so that text from outside cannot pass as one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptContext(BTreeMap<&'static str, Slot>);
 
@@ -24,27 +24,26 @@ enum Slot {
 }
 
 impl PromptContext {
-    /// Nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// And text from outside, which the template must fence.
+    /// Adds text from outside, which the template must fence.
     pub fn data(self, name: &'static str, text: impl Into<String>) -> Self {
         self.with(name, Slot::Data(text.into()))
     }
 
-    /// And one of our own words.
+    /// Adds one of our own words.
     pub fn word(self, name: &'static str, word: &'static str) -> Self {
         self.with(name, Slot::Word(word))
     }
 
-    /// And a number.
+    /// Adds a number.
     pub fn number(self, name: &'static str, number: i64) -> Self {
         self.with(name, Slot::Number(number))
     }
 
-    /// And any number of things, each with the same variables.
+    /// Adds a list of items with the same variables.
     pub fn list(self, name: &'static str, items: Vec<PromptContext>) -> Self {
         self.with(name, Slot::List(items))
     }
@@ -54,7 +53,7 @@ impl PromptContext {
         self
     }
 
-    /// Refuses a context that has not exactly these variables.
+    /// Checks that the context has exactly these variables.
     pub(super) fn must_be(&self, prompt: &'static str, variables: &[Variable]) -> Result<(), PromptError> {
         let refused = |variable: &str, problem: &str| {
             let (variable, problem) = (variable.to_owned(), problem.to_owned());
@@ -87,7 +86,7 @@ impl PromptContext {
         Ok(())
     }
 
-    /// What all data of one rendering shares: above all a mark that is nowhere in it.
+    /// The state shared by all data of one rendering, with a mark that occurs in none of it.
     pub(super) fn rendering(&self) -> Arc<Rendering> {
         let mut texts = Vec::new();
         self.collect(&mut texts);
@@ -105,7 +104,7 @@ impl PromptContext {
         }
     }
 
-    /// The whole, as a template is given it.
+    /// The template's root value.
     pub(super) fn root(&self, rendering: &Arc<Rendering>) -> Value {
         let variables = self.values(rendering);
         Value::from_pairs(variables.chain([(fence::RENDERING, Value::from_dyn_object(rendering.clone()))]))
@@ -122,7 +121,7 @@ impl PromptContext {
     }
 }
 
-/// Every combination of a variable that says nothing and one that says something, and of each word.
+/// Every combination of empty and non-empty variables, and of the words.
 pub(super) fn samples(variables: &[Variable]) -> Vec<PromptContext> {
     samples_within("", variables)
 }
@@ -135,7 +134,7 @@ fn samples_within(path: &str, variables: &[Variable]) -> Vec<PromptContext> {
             VariableKind::Data => vec![Slot::Data(String::new()), Slot::Data(sample_of(&name))],
             VariableKind::Word(words) => words.iter().copied().map(Slot::Word).collect(),
             VariableKind::Number => [0, 1, 2, 3, 4, 5, 10, 100].map(Slot::Number).to_vec(),
-            // All samples of an item are in one list: it is as long as two or more.
+            // One list contains all samples of an item, so lists with several items are covered.
             VariableKind::List(of_item) => {
                 vec![Slot::List(Vec::new()), Slot::List(samples_within(&format!("{name}."), of_item))]
             }
@@ -148,12 +147,12 @@ fn samples_within(path: &str, variables: &[Variable]) -> Vec<PromptContext> {
     samples
 }
 
-/// What stands for a variable in samples.
+/// The sample text of a variable.
 pub(super) fn sample_of(variable: &str) -> String {
     format!("<the sample of {variable}>")
 }
 
-/// The data among the variables, by their paths.
+/// The paths of all data variables.
 pub(super) fn data_of(variables: &[Variable]) -> Vec<String> {
     let paths = |variable: &Variable| match variable.kind {
         VariableKind::Data => vec![variable.name.to_owned()],

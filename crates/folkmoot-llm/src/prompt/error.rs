@@ -1,53 +1,36 @@
-//! What is wrong with a prompt.
+//! Errors of prompts.
 
 use std::path::PathBuf;
 
-/// Why there is no prompt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptError {
-    /// A file that does not do as a template.
+    /// A file is not a valid template.
     #[error("the prompt {file}{}: {problem}", .line.map(|line| format!(", line {line}")).unwrap_or_default())]
     Template {
         file: String,
-        /// Where in it, as far as that is known.
+        /// The line, if it is known.
         line: Option<usize>,
         /// What is wrong, and what to do.
         problem: String,
     },
-    /// A file that would replace no prompt.
+    /// A file that replaces no prompt.
     #[error("{} replaces no prompt; the files that can be replaced are {}", .path.display(), .known.join(", "))]
     UnknownFile {
-        /// Where it is.
         path: PathBuf,
-        /// What could be there.
+        /// The known names.
         known: Vec<&'static str>,
     },
-    /// A file or folder that cannot be read.
     #[error("{}: {problem}", .path.display())]
-    Unreadable {
-        /// Where it is.
-        path: PathBuf,
-        /// What is wrong, and what to do.
-        problem: String,
-    },
-    /// There is no prompt of that name.
+    Unreadable { path: PathBuf, problem: String },
     #[error("there is no prompt {name:?}; there are {}", .known.join(", "))]
     UnknownPrompt {
-        /// What was asked for.
         name: String,
-        /// What there is.
+        /// The known names.
         known: Vec<&'static str>,
     },
-    /// The prompt was given something else than it declares.
+    /// The context does not match the prompt's declaration.
     #[error("the prompt {prompt}: its variable `{variable}` {problem}")]
-    Context {
-        /// Which prompt.
-        prompt: &'static str,
-        /// Which variable.
-        variable: String,
-        /// What is wrong with it.
-        problem: String,
-    },
+    Context { prompt: &'static str, variable: String, problem: String },
 }
 
 impl PromptError {
@@ -55,7 +38,7 @@ impl PromptError {
         PromptError::Template { file: file.to_owned(), line, problem: problem.into() }
     }
 
-    /// What the engine says, about the file in which it happened: that may be one that `prompt`
+    /// Converts the engine's error. It names the file of the error, which may be one that `prompt`
     /// includes.
     pub(super) fn of(prompt: &str, error: &minijinja::Error) -> Self {
         let mut cause = error;

@@ -6,9 +6,9 @@
 //! [[end 5be2c4f09d1a7733]]
 //! ```
 //!
-//! The mark comes from a hash of all texts of the rendering, and is in none of them. Who writes a
-//! text cannot know it: it depends on what they write, and on what others write. It is the same
-//! whenever the texts are, so that a replay sends the same bytes.
+//! The mark is derived from a hash of all texts of the rendering and occurs in none of them. An
+//! author cannot predict it, because it depends on their own text and on the others'. The same
+//! texts give the same mark, so that a replay sends the same bytes.
 
 use std::{
     fmt,
@@ -27,23 +27,22 @@ use minijinja::{
 #[cfg(test)]
 mod tests;
 
-/// What is wrong where data has spilled, for errors.
+/// The error for data that was written without a fence.
 pub(super) const SPILLED: &str =
     "here or above, data is compared, or pasted to something else; write it as {{ name | fence(\"label\") }}";
-/// What to do with data, for errors.
+/// How to write data correctly, for errors.
 pub(super) const HOW: &str = "write it as {{ name | fence(\"label\") }}";
 
-/// How long a mark is. 64 bits: a text that is to contain its own mark, in whatever spelling, takes
-/// 2^64 attempts.
+/// The length of a mark: 64 bits. A text that contains its own mark would take 2^64 attempts.
 const MARK_DIGITS: usize = 16;
 /// The longest label, in bytes.
 const LABEL_BYTES_MAX: usize = 64;
 
-/// What all data of one rendering shares.
+/// State shared by all data of one rendering.
 #[derive(Debug)]
 pub(super) struct Rendering {
     mark: String,
-    /// Some data was turned to text without a fence.
+    /// Some data was converted to text without a fence.
     spilled: AtomicBool,
 }
 
@@ -57,13 +56,13 @@ impl Rendering {
     }
 }
 
-/// The variable that holds the rendering. With a space in its name, no template can name it.
+/// The variable that holds the rendering. Its name contains a space, so no template can use it.
 pub(super) const RENDERING: &str = "the rendering";
 
-/// So that whatever writes can ask it.
+/// Lets the writer reach it.
 impl Object for Rendering {}
 
-/// Text from outside, as templates hold it: it can be fenced, and asked whether there is any.
+/// Text from outside as a template value. It can be fenced and tested for emptiness.
 struct Data {
     text: String,
     rendering: Arc<Rendering>,
@@ -73,7 +72,7 @@ pub(super) fn data(text: &str, rendering: &Arc<Rendering>) -> Value {
     Value::from_object(Data { text: text.to_owned(), rendering: rendering.clone() })
 }
 
-/// Whether data has been turned to text until now, without a fence.
+/// Whether data was converted to text without a fence.
 pub(super) fn has_spilled(state: &State) -> bool {
     let rendering = state.lookup(RENDERING);
     rendering.and_then(|value| value.downcast_object::<Rendering>()).is_some_and(|rendering| rendering.has_spilled())
@@ -101,11 +100,11 @@ pub(super) fn fence(value: &Value, label: &str) -> Result<String, Error> {
     Ok(format!("[[data {label} {mark}]]\n{text}\n[[end {mark}]]"))
 }
 
-/// Digits that are in none of the texts, and always the same for the same texts.
+/// Digits that occur in none of the texts, always the same for the same texts.
 fn mark(texts: &[&str], digits: usize) -> String {
     let mut all = Vec::with_capacity(texts.iter().map(|text| text.len() + 8).sum());
     for text in texts {
-        // With its length, or "a", "bc" would be as "ab", "c".
+        // Hash the length too, or "a", "bc" would equal "ab", "c".
         all.extend_from_slice(&(text.len() as u64).to_be_bytes());
         all.extend_from_slice(text.as_bytes());
     }
@@ -128,7 +127,7 @@ impl Object for Data {
         !self.text.is_empty()
     }
 
-    // Not an error: the engine formats with `to_string` in places, which panics at one. The
+    // Not an error here: the engine calls `to_string` in places, which panics on errors. The
     // rendering is refused afterwards.
     fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.rendering.spilled.store(true, Ordering::Relaxed);
@@ -136,7 +135,7 @@ impl Object for Data {
     }
 }
 
-/// Without the text, which may be long and is nobody's business in an error.
+/// Without the text, which may be long and confidential.
 impl fmt::Debug for Data {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.rendering.spilled.store(true, Ordering::Relaxed);

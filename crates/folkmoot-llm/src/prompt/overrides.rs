@@ -15,7 +15,7 @@ mod tests;
 /// The longest file.
 const FILE_BYTES_MAX: u64 = 256 * 1024;
 
-/// The files of `folder` by the names of the prompts that they replace.
+/// The files of `folder`, by the prompts that they replace.
 pub(super) fn read(folder: &Path) -> Result<BTreeMap<&'static str, String>, PromptError> {
     let folder = folder.canonicalize().map_err(|error| unreadable(folder, error))?;
     let mut found = BTreeMap::new();
@@ -32,7 +32,8 @@ pub(super) fn read(folder: &Path) -> Result<BTreeMap<&'static str, String>, Prom
     Ok(found)
 }
 
-/// What is in a folder, in order. Names that begin with a dot are editors' and version control's.
+/// The entries of a folder, sorted. Names that begin with a dot belong to editors and version
+/// control.
 fn entries(folder: &Path) -> Result<BTreeMap<String, PathBuf>, PromptError> {
     let listed: io::Result<Vec<fs::DirEntry>> = fs::read_dir(folder).and_then(Iterator::collect);
     let listed = listed.map_err(|error| unreadable(folder, error))?;
@@ -46,7 +47,7 @@ fn text(folder: &Path, path: &Path) -> Result<String, PromptError> {
     if !real.starts_with(folder) {
         return refused("leads out of the folder of prompts; put the file itself there");
     }
-    // Asked before opening: a pipe would keep us waiting.
+    // Check before opening: opening a pipe would block.
     if !real.is_file() {
         return refused("is not a file");
     }

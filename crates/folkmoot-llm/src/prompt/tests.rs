@@ -1,9 +1,6 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
-use folkmoot_core::{
-    AgentRole, Domain,
-    debate::{NoteKind, TurnPart},
-};
+use folkmoot_debate::{AgentRole, Domain, NoteKind, TurnPart};
 
 use super::{PromptContext, PromptError, Prompts, catalogue::CATALOGUE};
 

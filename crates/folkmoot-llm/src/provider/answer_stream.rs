@@ -1,4 +1,4 @@
-//! An answer while it is told: what all vendors have in common.
+//! Reads an answer as it arrives: what all vendors share.
 
 use std::time::Duration;
 
@@ -29,28 +29,25 @@ pub(super) trait VendorDialect: Send {
     }
 }
 
-/// An answer while it arrives: the text so far, and whoever hears it.
+/// The answer so far, and its listener.
 pub(super) struct AnswerStream<'a> {
     hear: &'a mut dyn Hear,
     key: Option<&'a Secret>,
-    /// Holds back what may be the beginning of the key.
+    /// Holds back output that may be the beginning of the key.
     watch: KeyWatch,
     bytes_max: usize,
     text: String,
     refusal: String,
-    /// Why it ended, once it has: the text is complete then, whatever becomes of the connection.
+    /// Why it ended. Once set, the text is complete, whatever happens to the connection.
     pub(super) finish: Option<Finish>,
-    /// What the vendor counted.
     pub(super) input_tokens: TokenCount,
     pub(super) cached_tokens: TokenCount,
     pub(super) output_tokens: TokenCount,
-    /// The model that says it answers.
     pub(super) version: Option<String>,
-    /// Nothing comes after this.
+    /// Nothing follows.
     pub(super) over: bool,
 }
 
-/// A request in the vendor's own format.
 pub(super) struct VendorRequest<'a> {
     pub(super) request: &'a ModelRequest,
     pub(super) model: &'a str,
@@ -58,17 +55,16 @@ pub(super) struct VendorRequest<'a> {
     pub(super) body: String,
 }
 
-/// What a message may hold beside its text.
+/// The maximum size of a message without its text.
 const ENVELOPE_BYTES: usize = 256 * 1024;
-/// JSON writes a character of two bytes with six: a message may be so many times longer than its
-/// text.
+/// JSON escapes may triple the size: two bytes become six.
 const ESCAPED: usize = 3;
-/// How long the end of the connection's turn is waited for once the answer is complete, so that it
-/// can serve the next one.
+/// How long to wait for the end of the response once the answer is complete, so that the connection
+/// can be reused.
 const FAREWELL: Duration = Duration::from_millis(20);
 
 impl Http {
-    /// Asks once and hears the answer out. `dress` adds the headers that the vendor wants.
+    /// Makes one call and reads the answer. `dress` adds the vendor's headers.
     pub(super) async fn tell<D: VendorDialect>(
         &self,
         asked: VendorRequest<'_>,
@@ -111,7 +107,7 @@ impl Http {
             let chunk = match self.chunk(&mut response, patience).await {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break,
-                // All was said, and only the farewell is missing.
+                // The answer is complete; only the end of the response is missing.
                 Err(_) if told.finish.is_some() => return Ok(()),
                 Err(fault) => return Err(fault),
             };
@@ -140,9 +136,9 @@ fn read<D: VendorDialect>(
     }
 }
 
-/// A message of the vendor's, which is always an object, as a `T`.
+/// Parses a vendor's message, which is always an object.
 pub(super) fn parse<T: DeserializeOwned>(message: &str) -> Result<T, VendorFault> {
-    // Serde would also take a list for a struct, its items for the fields in their order.
+    // Serde would also accept a list for a struct.
     if !message.trim_start().starts_with('{') {
         return Err(VendorFault::malformed("the answer is not in the vendor's format: a message is no JSON object"));
     }
@@ -167,7 +163,6 @@ impl<'a> AnswerStream<'a> {
         }
     }
 
-    /// The next piece of the text.
     pub(super) fn say(&mut self, piece: &str) -> Result<(), VendorFault> {
         if piece.is_empty() {
             return Ok(());
@@ -184,7 +179,7 @@ impl<'a> AnswerStream<'a> {
         Ok(())
     }
 
-    /// Nothing more comes: what was held back is heard too.
+    /// Ends the text and releases what was held back.
     fn end(&mut self) {
         let held = self.watch.end();
         self.heard(&held);
@@ -196,9 +191,9 @@ impl<'a> AnswerStream<'a> {
         }
     }
 
-    /// The model's reason not to answer, or the vendor's.
+    /// Collects the model's or vendor's reason for not answering.
     pub(super) fn refuse(&mut self, piece: &str) {
-        // Its beginning says why; the rest would be held for nothing.
+        // The beginning is enough to explain it.
         if self.refusal.len() < 4096 {
             self.refusal.extend(piece.chars().take(4096));
         }
@@ -227,7 +222,7 @@ impl<'a> AnswerStream<'a> {
 
     fn usage(&self, request: &ModelRequest) -> TokenUsage {
         let (input, output) = (self.input_tokens.tokens(), self.output_tokens.tokens());
-        // A count of nothing at all for an answer with words is none.
+        // Ignore a count of zero for an answer that has text.
         let is_counted = input.zip(output).is_some_and(|counts| counts != (0, 0));
         let counted = |count: Option<u64>| count.filter(|tokens| is_counted || *tokens > 0);
         let said = request.messages.iter().map(|message| message.text.len()).sum::<usize>();
@@ -235,7 +230,7 @@ impl<'a> AnswerStream<'a> {
         let input_tokens = counted(input).unwrap_or_else(|| tokens(asked));
         TokenUsage {
             input_tokens,
-            // Part of what was read, so no more than that.
+            // Cached tokens are part of the input, so never more than that.
             cached_tokens: self.cached_tokens.tokens().unwrap_or(0).min(input_tokens),
             output_tokens: counted(output).unwrap_or_else(|| tokens(self.text.len())),
             estimated: !is_counted || self.cached_tokens == TokenCount::Odd,
@@ -243,8 +238,7 @@ impl<'a> AnswerStream<'a> {
     }
 }
 
-/// About four bytes make a token of English; of other languages, fewer, which makes this low for
-/// them.
+/// About four bytes per token in English; too low for other languages.
 fn tokens(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(4)
 }

@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! Anthropic's messages API.
 
 use futures_util::{FutureExt, future::BoxFuture};
 use reqwest::RequestBuilder;
@@ -15,21 +15,21 @@ use super::{
 };
 use crate::{FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Speaker};
 
-/// Anthropic, or a gateway that speaks as they do.
+/// Anthropic, or a compatible gateway.
 #[derive(Debug)]
 pub struct Anthropic {
     http: Http,
     model: String,
 }
 
-/// The version of the wire format, theirs since 2023.
+/// The version of the wire format.
 const VERSION: &str = "2023-06-01";
 
 impl Anthropic {
-    /// Where Anthropic's own is.
+    /// Anthropic's own address.
     pub const BASE_URL: &str = "https://api.anthropic.com";
 
-    /// The `model` at `endpoint`, whose base URL ends where `/v1/messages` begins.
+    /// `endpoint`'s base URL ends before `/v1/messages`.
     pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self, ModelFailure> {
         Ok(Self { http: Http::new(endpoint, "/v1", KeyHeader::In("x-api-key"))?, model: model.into() })
     }
@@ -53,8 +53,8 @@ impl Model for Anthropic {
     }
 }
 
-/// A shape is asked for as the input of a tool that the model must use: every model of theirs can
-/// do that.
+/// A schema is sent as the input of a tool that the model must use, which all of their models
+/// support.
 fn body(request: &ModelRequest, model: &str) -> Result<Value, VendorFault> {
     let said = request.messages.iter().map(|message| {
         let role = match message.speaker {
@@ -88,9 +88,9 @@ fn body(request: &ModelRequest, model: &str) -> Result<Value, VendorFault> {
     Ok(body)
 }
 
-/// The events of a message, and the message itself.
+/// Parses the events of a message, and whole messages.
 struct AnthropicDialect {
-    /// The answer is what the tool is given, and what is said beside it is not.
+    /// The answer is the tool's input; other text is ignored.
     is_structured: bool,
 }
 
@@ -112,7 +112,7 @@ enum AnthropicEvent {
     Error {
         error: Value,
     },
-    /// A ping, the borders of a block, and what there may be one day.
+    /// Pings, block boundaries, and future events.
     #[serde(other)]
     Other,
 }
@@ -160,7 +160,7 @@ enum AnthropicBlock {
     Other,
 }
 
-/// What was read is counted in three parts.
+/// Input tokens are counted in three parts.
 #[derive(Deserialize)]
 struct AnthropicUsage {
     #[serde(default)]
@@ -180,7 +180,7 @@ impl VendorDialect for AnthropicDialect {
         match parse(message)? {
             AnthropicEvent::MessageStart { message } => {
                 self.message(message, told)?;
-                // What was written is counted from the first word on, and known at the end.
+                // Output is counted from the first word on; only the last count is final.
                 told.output_tokens = TokenCount::Unsaid;
                 Ok(())
             }

@@ -1,4 +1,4 @@
-//! How long one call is waited for.
+//! The time limits of one call.
 
 use std::{future::Future, time::Duration};
 
@@ -7,7 +7,6 @@ use tokio::time::{Instant, timeout};
 use super::{Endpoint, fault::VendorFault};
 use crate::FailureKind;
 
-/// How much time a call has left.
 #[derive(Debug)]
 pub(super) struct CallTimer {
     began: Instant,
@@ -16,12 +15,11 @@ pub(super) struct CallTimer {
 }
 
 impl CallTimer {
-    /// Begins now.
     pub(super) fn of(endpoint: &Endpoint) -> Self {
         Self { began: Instant::now(), whole: endpoint.timeout, silence: endpoint.silence }
     }
 
-    /// Waits for the next thing that the vendor does.
+    /// Waits for the vendor's next action.
     pub(super) async fn wait<T>(&self, next: impl Future<Output = T>) -> Result<T, VendorFault> {
         let left = self.whole.saturating_sub(self.began.elapsed());
         let is_silence = self.silence < left;
@@ -35,7 +33,6 @@ impl CallTimer {
         })
     }
 
-    /// How long it has been.
     pub(super) fn elapsed_ms(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }

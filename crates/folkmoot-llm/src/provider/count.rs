@@ -1,5 +1,5 @@
-//! What a vendor counted. An answer is worth more than its bill: a count that cannot be one makes
-//! an estimate, never a failure.
+//! Token counts of vendors. An invalid count leads to an estimate, never to a failure: the answer
+//! matters more than the bill.
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
@@ -7,25 +7,24 @@ use serde_json::Value;
 /// A number of tokens, if the vendor reported one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TokenCount {
-    /// Nothing was said.
+    /// Not reported.
     #[default]
     Unsaid,
-    /// So many.
     Tokens(u64),
-    /// Something that is no number of tokens.
+    /// Not a valid count.
     Odd,
 }
 
-/// No call takes as many.
+/// More than any call uses.
 const TOKENS_MAX: u64 = 1_000_000_000;
 
 impl TokenCount {
-    /// This, or, where nothing is said, what was said before.
+    /// This count, or `before` if it was not reported.
     pub(super) fn or(self, before: Self) -> Self {
         if self == Self::Unsaid { before } else { self }
     }
 
-    /// Both together, of which one may be left unsaid.
+    /// The sum; one of them may be missing.
     pub(super) fn plus(self, other: Self) -> Self {
         match (self, other) {
             (Self::Odd, _) | (_, Self::Odd) => Self::Odd,
@@ -51,7 +50,7 @@ impl<'de> Deserialize<'de> for TokenCount {
     }
 }
 
-/// A group of counts, or none where there is something else in its place.
+/// A group of counts, or none if something else is in its place.
 pub(super) fn group<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(value.is_object().then(|| serde_json::from_value(value).ok()).flatten())

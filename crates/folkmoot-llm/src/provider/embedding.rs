@@ -1,4 +1,4 @@
-//! Vectors for texts: what all vendors have in common.
+//! Embeddings: what all vendors share.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -7,20 +7,17 @@ use super::{call_timer::CallTimer, fault::VendorFault, http::Http};
 
 pub(super) type Embedding = Vec<f32>;
 
-/// How many texts go in one request. Gemini takes a hundred.
+/// Texts per request. Gemini accepts a hundred.
 const BATCH: usize = 64;
-/// How long one vector may be on the wire: more than eight thousand numbers with all of their
-/// digits.
+/// The maximum size of a vector: more than eight thousand numbers with all digits.
 const VECTOR_BYTES_MAX: usize = 256 * 1024;
 
-/// A vendor's answer to one batch.
+/// A vendor's response to one batch.
 pub(super) trait Vectors: DeserializeOwned {
-    /// Its vectors, in the order of the texts.
     fn in_order(self) -> Result<Vec<Embedding>, VendorFault>;
 }
 
-/// A vector for each of `texts`, asked for in batches one after another at `path` with what `body`
-/// makes of each.
+/// Requests vectors for `texts` in consecutive batches at `path`. `body` makes each request.
 pub(super) async fn embed<T: Vectors>(
     http: &Http,
     texts: &[String],
@@ -33,7 +30,7 @@ pub(super) async fn embed<T: Vectors>(
         let post = http.post(path, body(batch).to_string());
         let answer: T = http.fetch(post, &patience, batch.len() * VECTOR_BYTES_MAX).await?;
         let found = answer.in_order()?;
-        // Counted for each batch, or the vectors of the next would go to the wrong texts.
+        // Check each batch, or the next vectors would be assigned to the wrong texts.
         if found.len() != batch.len() {
             return Err(VendorFault::malformed(format!("answered {} vectors for {} texts", found.len(), batch.len())));
         }

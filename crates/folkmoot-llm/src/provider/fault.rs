@@ -1,4 +1,4 @@
-//! What went wrong, before it is known whose failure it is and before keys are erased from it.
+//! Vendor errors, before they are attributed to a provider and keys are erased.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Secret;
 use crate::{FailureKind, ModelFailure};
 
-/// An error of a vendor. [`VendorFault::of`] alone makes a [`ModelFailure`] of it, without the key.
+/// A vendor's error. Only [`VendorFault::of`] makes a [`ModelFailure`] of it, without the key.
 #[derive(Debug)]
 pub(super) struct VendorFault {
     pub(super) kind: FailureKind,
@@ -16,7 +16,7 @@ pub(super) struct VendorFault {
     retry_after: Option<Duration>,
 }
 
-/// The longest detail. More than a sentence or two of a vendor's helps nobody.
+/// The longest detail.
 const DETAIL_CHARS_MAX: usize = 300;
 
 impl VendorFault {
@@ -33,18 +33,17 @@ impl VendorFault {
         Self { retry_after: retry_after.or(self.retry_after), ..self }
     }
 
-    /// The same, with what to do first, because the vendor's own words may be long.
+    /// Puts advice before the vendor's own words, which may be long.
     pub(super) fn and(self, advice: &str) -> Self {
         Self { detail: format!("{advice}. {}", self.detail), ..self }
     }
 
-    /// As a failure of `provider`, whose key is erased from it.
+    /// Converts it to a failure of `provider`, and erases its key.
     pub(super) fn of(self, provider: &str, key: Option<&Secret>) -> ModelFailure {
         ModelFailure::new(provider, self.kind, tame(&self.detail, key)).after(self.retry_after)
     }
 
-    /// What a vendor says in place of an answer: `{"error": …}`. Every vendor has the same idea of
-    /// it, and none the same fields.
+    /// Parses `{"error": …}`. All vendors send it, with different fields.
     pub(super) fn told(error: &Value) -> Self {
         let code = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
         let kind = code
@@ -55,18 +54,18 @@ impl VendorFault {
         Self::new(named.or(kind).unwrap_or(FailureKind::Unavailable), sentence(error)).after(delay(error))
     }
 
-    /// What a vendor says with a status that is not success.
+    /// Parses a response with an error status.
     pub(super) fn refused(status: StatusCode, body: &str) -> Self {
         let parsed = serde_json::from_str::<Value>(body).ok();
-        // Gemini wraps what it says in a list when it was asked to stream.
+        // Gemini wraps errors in a list when streaming.
         let parsed = parsed.map(|value| match value {
             Value::Array(items) => items.into_iter().next().unwrap_or_default(),
             other => other,
         });
         let error = parsed.as_ref().map(|value| value.get("error").unwrap_or(value));
         let kind = kind_of_status(status);
-        // The status decides but for what it cannot tell: an empty purse is no matter of a moment,
-        // and Gemini says 400 of a key.
+        // The status decides, except for two cases: an empty account, and Gemini's 400 for a bad
+        // key.
         let named = error.and_then(|error| words(error).find_map(kind_of_word));
         let kind = match named {
             Some(named @ (FailureKind::Refused | FailureKind::Unauthorised | FailureKind::NoCredit))
@@ -77,7 +76,7 @@ impl VendorFault {
             _ => kind,
         };
         let said = error.map_or_else(|| body.trim().to_owned(), sentence);
-        // Anthropic has no word for it: 400 `invalid_request_error`, and this sentence.
+        // Anthropic reports this only as 400 `invalid_request_error` with this sentence.
         let is_unpaid = status.is_client_error() && said.contains("credit balance is too low");
         let kind = if is_unpaid { FailureKind::NoCredit } else { kind };
         let detail = if said.is_empty() { format!("status {status}") } else { format!("status {status}: {said}") };
@@ -85,8 +84,8 @@ impl VendorFault {
     }
 }
 
-/// One line of visible characters without the key. The key goes before the line is cut, or half of
-/// it might stay.
+/// One line of visible characters without the key. The key is erased first: a cut through it would
+/// leave half.
 pub(super) fn tame(text: &str, key: Option<&Secret>) -> String {
     let line: String =
         text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_unseen(*c)).collect();
@@ -97,7 +96,7 @@ pub(super) fn tame(text: &str, key: Option<&Secret>) -> String {
     }
 }
 
-/// What changes how the rest of a line is shown, and shows nothing itself.
+/// Invisible characters that change how the rest of a line is shown.
 fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -109,14 +108,14 @@ fn kind_of_status(status: StatusCode) -> FailureKind {
         402 => FailureKind::NoCredit,
         408 => FailureKind::TimedOut,
         429 => FailureKind::RateLimited,
-        // What it does not do now it will not do in a moment.
+        // Retrying cannot help.
         501 | 505 => FailureKind::Refused,
         500.. => FailureKind::Unavailable,
         _ => FailureKind::Refused,
     }
 }
 
-/// Where vendors put the name of an error.
+/// The fields in which vendors put an error's name.
 fn words(error: &Value) -> impl Iterator<Item = &str> {
     let reasons = error.get("details").and_then(Value::as_array).into_iter().flatten();
     let reasons = reasons.filter_map(|detail| detail.get("reason").and_then(Value::as_str));
@@ -126,7 +125,7 @@ fn words(error: &Value) -> impl Iterator<Item = &str> {
 fn kind_of_word(word: &str) -> Option<FailureKind> {
     use FailureKind::*;
     Some(match word {
-        // OpenAI and those like it.
+        // OpenAI and compatible servers.
         "insufficient_quota" | "billing_hard_limit_reached" | "billing_error" => NoCredit,
         "rate_limit_exceeded" | "rate_limit_error" | "requests" | "tokens" => RateLimited,
         "invalid_api_key" | "authentication_error" | "permission_error" => Unauthorised,
@@ -145,14 +144,14 @@ fn kind_of_word(word: &str) -> Option<FailureKind> {
     })
 }
 
-/// What an error says to people.
+/// The error's text for people.
 fn sentence(error: &Value) -> String {
     let said =
         error.as_str().or_else(|| ["message", "detail", "error"].into_iter().find_map(|f| error.get(f)?.as_str()));
     said.map_or_else(|| error.to_string(), str::to_owned)
 }
 
-/// Gemini says in the body when to come back: `{"retryDelay": "31s"}`.
+/// Gemini puts the retry delay into the body: `{"retryDelay": "31s"}`.
 fn delay(error: &Value) -> Option<Duration> {
     let details = error.get("details")?.as_array()?;
     let told = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;

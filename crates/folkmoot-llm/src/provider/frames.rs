@@ -1,4 +1,4 @@
-//! Cuts a stream of bytes into the messages it carries, and holds at most one of them.
+//! Splits a byte stream into messages, and buffers at most one of them.
 
 use serde::de::IgnoredAny;
 
@@ -10,27 +10,26 @@ use crate::FailureKind;
 pub(super) enum Framing {
     /// Server-sent events: the `data` of each is a message.
     Sse,
-    /// One message a line.
+    /// One message per line.
     Lines,
 }
 
 /// A message of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StreamFrame<'a> {
-    /// One of many.
     Event(&'a str),
-    /// All there is: the server did not stream.
+    /// The only one: the server did not stream.
     Whole(&'a str),
 }
 
-/// The bytes of a message that is not complete yet.
+/// The incomplete message.
 #[derive(Debug)]
 pub(super) struct Frames {
     shape: StreamShape,
     bytes_max: usize,
     line: Vec<u8>,
     data: Option<Vec<u8>>,
-    /// A line ended with a carriage return, and a line feed that follows belongs to it.
+    /// The last line ended with a carriage return; a line feed that follows belongs to it.
     after_return: bool,
     found: usize,
     foreign: bool,
@@ -38,19 +37,19 @@ pub(super) struct Frames {
 
 #[derive(Clone, Copy, Debug)]
 enum StreamShape {
-    /// Nothing but blanks came yet; events were asked for.
+    /// Only whitespace so far, although events were requested.
     Unknown,
     Sse,
     Lines,
     Whole,
 }
 
-/// The fields of an event, as the WHATWG names them.
+/// The field names of server-sent events (WHATWG).
 const FIELDS: [&[u8]; 4] = [b"data", b"event", b"id", b"retry"];
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 impl Frames {
-    /// No message may be longer than `bytes_max`.
+    /// `bytes_max` limits each message.
     pub(super) fn new(framing: Framing, bytes_max: usize) -> Self {
         let shape = match framing {
             Framing::Sse => StreamShape::Unknown,
@@ -59,7 +58,7 @@ impl Frames {
         Self { shape, bytes_max, line: Vec::new(), data: None, after_return: false, found: 0, foreign: false }
     }
 
-    /// Takes what came, and gives `read` each message that it completes.
+    /// Adds bytes, and passes each completed message to `read`.
     pub(super) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -89,7 +88,7 @@ impl Frames {
         self.hold(bytes)
     }
 
-    /// The stream is over: what is left is a message too, unless it is half of one.
+    /// Ends the stream. The rest is a message too, unless it is incomplete.
     pub(super) fn end(
         mut self,
         read: &mut dyn FnMut(StreamFrame<'_>) -> Result<(), VendorFault>,
@@ -126,8 +125,8 @@ impl Frames {
         Ok(())
     }
 
-    /// Some servers answer with one JSON document although they were asked to stream, and gateways
-    /// with a web page.
+    /// Some servers send one JSON document although streaming was requested, and gateways send web
+    /// pages.
     fn recognise(&self, bytes: &[u8]) -> Result<StreamShape, VendorFault> {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         match bytes.first() {
@@ -201,8 +200,7 @@ fn text(bytes: &[u8]) -> Result<&str, VendorFault> {
     std::str::from_utf8(bytes).map_err(|error| VendorFault::malformed(format!("the answer is not UTF-8: {error}")))
 }
 
-/// A document that ends before its end lost it on the way; one that is wrong before that was
-/// written so.
+/// A document that breaks off was truncated; one that is invalid before its end is malformed.
 fn must_be_complete(document: &[u8]) -> Result<(), VendorFault> {
     let is_half_a_character = std::str::from_utf8(document).is_err_and(|error| error.error_len().is_none());
     match serde_json::from_slice::<IgnoredAny>(document) {
@@ -212,7 +210,7 @@ fn must_be_complete(document: &[u8]) -> Result<(), VendorFault> {
     }
 }
 
-/// What cannot be read at the very end is an event that lost its end.
+/// An unreadable last event was truncated.
 fn cut(fault: VendorFault) -> VendorFault {
     if fault.kind == FailureKind::Malformed { cut_off() } else { fault }
 }

@@ -23,20 +23,20 @@ pub struct Gemini {
     http: Http,
     /// As people write it.
     model: String,
-    /// As the address has it.
+    /// As the path has it.
     resource: String,
 }
 
 impl Gemini {
-    /// Where Google's own is.
+    /// Google's own address.
     pub const BASE_URL: &str = "https://generativelanguage.googleapis.com";
 
-    /// The `model` at `endpoint`, whose base URL ends where `/v1beta` begins.
+    /// `endpoint`'s base URL ends before `/v1beta`.
     pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self, ModelFailure> {
         let model = model.into();
         let name = endpoint.name.clone();
         let http = Http::new(endpoint, "/v1beta", KeyHeader::In("x-goog-api-key"))?;
-        // It becomes part of the address, where other characters would lead elsewhere.
+        // The name becomes part of the path, so other characters are refused.
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');
         if model.is_empty() || !model.chars().all(is_plain) || model.contains("..") {
             return Err(ModelFailure::new(
@@ -111,7 +111,7 @@ fn body(request: &ModelRequest) -> Value {
         generation["temperature"] = temperature.into();
     }
     if let Some(seed) = request.seed {
-        // Theirs has 31 bits.
+        // Gemini's seed has 31 bits.
         generation["seed"] = (seed & 0x7fff_ffff).into();
     }
     if let Some(schema) = &request.schema {
@@ -125,7 +125,7 @@ fn body(request: &ModelRequest) -> Value {
     body
 }
 
-/// Each event is a response of its own, with the next piece of the text.
+/// Each event is a complete response with the next piece of text.
 struct GeminiDialect;
 
 #[derive(Deserialize)]
@@ -166,7 +166,6 @@ struct GeminiContent {
 struct GeminiPart {
     #[serde(default)]
     text: Option<String>,
-    /// Reasoning, which is not the answer.
     #[serde(default)]
     thought: Option<bool>,
 }
@@ -198,7 +197,7 @@ impl VendorDialect for GeminiDialect {
         take(parse(message)?, told)
     }
 
-    /// Without `alt=sse`, which a gateway may lose, the same responses come as a list.
+    /// Without `alt=sse`, which a gateway may drop, the responses come as a list.
     fn whole(&mut self, message: &str, told: &mut AnswerStream<'_>) -> Result<(), VendorFault> {
         let list = message.trim_start().starts_with('[').then(|| serde_json::from_str::<Vec<&RawValue>>(message));
         let items = list.transpose().map_err(|error| unreadable(&error))?;

@@ -1,4 +1,4 @@
-//! The road to one vendor: one client, one key, one attempt at a time.
+//! HTTP to one vendor: one client, one key, one attempt per call.
 
 use std::{error::Error as _, time::Duration};
 
@@ -13,7 +13,6 @@ use serde::de::DeserializeOwned;
 use super::{Endpoint, call_timer::CallTimer, fault::VendorFault};
 use crate::{FailureKind, ModelFailure, ModelRequest};
 
-/// An endpoint with the client that speaks to it.
 #[derive(Debug)]
 pub(super) struct Http {
     pub(super) endpoint: Endpoint,
@@ -22,23 +21,20 @@ pub(super) struct Http {
     key: Option<(HeaderName, HeaderValue)>,
 }
 
-/// How a vendor expects the key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum KeyHeader {
     /// `authorization: Bearer …`
     Bearer,
-    /// In a header of its own.
     In(&'static str),
 }
 
-/// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How much of an error is read.
+/// How much of an error response is read.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
 
 impl Http {
-    /// A client for `endpoint`. People write the address with and without `version`, the first step
-    /// of each path; both mean the same.
+    /// A client for `endpoint`. The address may or may not contain `version`, the first part of
+    /// each path.
     pub(super) fn new(endpoint: Endpoint, version: &str, key: KeyHeader) -> Result<Self, ModelFailure> {
         let misconfigured = |detail: String| {
             VendorFault::new(FailureKind::Misconfigured, detail).of(&endpoint.name, endpoint.key.as_ref())
@@ -48,8 +44,7 @@ impl Http {
         if !matches!(parsed.scheme(), "http" | "https") {
             return Err(misconfigured(format!("{url:?} is no base URL: it must begin with http:// or https://")));
         }
-        // Where a password is, it is printed with the address. Not repeated here, for the same
-        // reason.
+        // A password in the address would be printed with it. This error does not repeat it either.
         if !parsed.username().is_empty() || parsed.password().is_some() || parsed.query().is_some() {
             let detail = "the base URL must have no user, password or query: a key belongs in the key's place";
             return Err(misconfigured(detail.to_owned()));
@@ -78,7 +73,7 @@ impl Http {
         Ok(Self { client, base, key, endpoint })
     }
 
-    /// The whole answer to a question that nobody streams.
+    /// The whole response to a request without streaming.
     pub(super) async fn fetch<T: DeserializeOwned>(
         &self,
         request: RequestBuilder,
@@ -99,12 +94,10 @@ impl Http {
         serde_json::from_slice(&body).map_err(|error| unreadable(&error))
     }
 
-    /// A question at `path`.
     pub(super) fn get(&self, path: &str) -> RequestBuilder {
         self.request(Method::GET, path)
     }
 
-    /// `body` for `path`.
     pub(super) fn post(&self, path: &str, body: String) -> RequestBuilder {
         self.request(Method::POST, path).header(CONTENT_TYPE, "application/json").body(body)
     }
@@ -118,7 +111,7 @@ impl Http {
         }
     }
 
-    /// Sends, and waits for an answer that has begun well.
+    /// Sends, and waits for a successful response head.
     pub(super) async fn send(&self, request: RequestBuilder, patience: &CallTimer) -> Result<Response, VendorFault> {
         let response = patience.wait(request.send()).await?.map_err(|error| self.unsent(&error))?;
         let status = response.status();
@@ -131,7 +124,7 @@ impl Http {
         Err(self.refused(status, response, patience).await)
     }
 
-    /// The next bytes of an answer, or its end.
+    /// The next bytes, or `None` at the end.
     pub(super) async fn chunk(
         &self,
         response: &mut Response,
@@ -142,7 +135,7 @@ impl Http {
         })
     }
 
-    /// The failure that `fault` is, in this provider's name.
+    /// Converts `fault` to this provider's failure.
     pub(super) fn failure(&self, fault: VendorFault) -> ModelFailure {
         fault.of(&self.endpoint.name, self.endpoint.key.as_ref())
     }
@@ -150,7 +143,7 @@ impl Http {
     async fn refused(&self, status: StatusCode, mut response: Response, patience: &CallTimer) -> VendorFault {
         let wait = retry_after(response.headers());
         let mut body = Vec::new();
-        // What was said before it broke off is enough to explain a refusal.
+        // If the body breaks off, its beginning is enough to explain the error.
         while let Ok(Some(chunk)) = self.chunk(&mut response, patience).await {
             let room = ERROR_BYTES_MAX - body.len();
             body.extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -192,12 +185,11 @@ impl Http {
     }
 }
 
-/// What was answered is not what the vendor's documentation says.
 pub(super) fn unreadable(error: &serde_json::Error) -> VendorFault {
     VendorFault::malformed(format!("the answer is not in the vendor's format: {error}"))
 }
 
-/// The outermost sentence only repeats the address; the innermost says what happened.
+/// The innermost cause. The outermost message only repeats the address.
 fn innermost(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {
@@ -206,16 +198,14 @@ fn innermost(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// How many connections are kept for the next calls. Where there is no TLS, a new one costs next to
-/// nothing, and there are the servers that cannot be trusted to keep one: llama.cpp's promises
-/// `keep-alive` with a streamed answer and hangs up behind it, so that every second call would
-/// fail.
+/// How many idle connections are kept. Without TLS a new connection costs almost nothing, and such
+/// servers are unreliable: llama.cpp's announces `keep-alive` with a streamed answer and then
+/// closes, so every second call would fail.
 fn connections_kept(base: &Url) -> usize {
     if base.scheme() == "http" { 0 } else { usize::MAX }
 }
 
-/// With the name of this call, for a vendor that charges once for what it is asked twice under one
-/// name.
+/// Adds the idempotency key, for vendors that charge a repeated call once.
 pub(super) fn named(post: RequestBuilder, request: &ModelRequest) -> RequestBuilder {
     match &request.idempotency_key {
         Some(key) => post.header("idempotency-key", key),

@@ -1,4 +1,4 @@
-//! Ollama, in its own format: it has what its OpenAI-compatible one leaves out.
+//! Ollama's own API, which has features that its OpenAI-compatible one lacks.
 
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::Deserialize;
@@ -19,7 +19,6 @@ use crate::{
     Embedder, FailureKind, Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Speaker, structured::portable,
 };
 
-/// An Ollama server.
 #[derive(Debug)]
 pub struct Ollama {
     http: Http,
@@ -30,17 +29,16 @@ pub struct Ollama {
 const LIST_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 impl Ollama {
-    /// Where it is when it runs on the same machine.
+    /// Its default address.
     pub const BASE_URL: &str = "http://localhost:11434";
 
-    /// The `model` at `endpoint`, or, where none is named, the first that the server has when it is
-    /// first asked. The base URL ends where `/api` begins.
+    /// Without `model`, uses the first one that the server lists, determined on the first call. The
+    /// base URL ends before `/api`.
     pub fn new(endpoint: Endpoint, model: Option<String>) -> Result<Self, ModelFailure> {
         Ok(Self { http: Http::new(endpoint, "/api", KeyHeader::Bearer)?, model: OnceCell::new_with(model) })
     }
 
-    /// The model that is asked. A server whose models nobody named is asked for them the first
-    /// time.
+    /// The model's name. If none was configured, asks the server the first time.
     pub async fn model_name(&self) -> Result<&str, ModelFailure> {
         self.model().await.map_err(|fault| self.http.failure(fault))
     }
@@ -121,7 +119,7 @@ fn body(request: &ModelRequest, model: &str) -> Value {
         options["temperature"] = temperature.into();
     }
     if let Some(seed) = request.seed {
-        // Theirs has 31 bits.
+        // Ollama's seed has 31 bits.
         options["seed"] = (seed & 0x7fff_ffff).into();
     }
     let mut body = json!({
@@ -136,7 +134,7 @@ fn body(request: &ModelRequest, model: &str) -> Value {
     body
 }
 
-/// Each line is a reply of its own, with the next piece of the text; the last says that it is.
+/// Each line is a reply with the next piece of text; the last one is marked.
 struct OllamaDialect;
 
 #[derive(Deserialize)]
@@ -189,7 +187,7 @@ impl VendorDialect for OllamaDialect {
 
 fn finish(reason: &str) -> Result<Finish, VendorFault> {
     match reason {
-        // A model that is loaded or unloaded says nothing, which is noticed as such.
+        // Loading or unloading a model produces no text, which is detected elsewhere.
         "stop" | "load" | "unload" | "" => Ok(Finish::Stop),
         "length" => Ok(Finish::Length),
         other => Err(VendorFault::malformed(format!("ended for a reason that nobody knows: {other}"))),

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, which most other servers speak too, each with an accent of its own.
+//! OpenAI's chat completions API, which most other servers implement with variations.
 
 use futures_util::{FutureExt, future::BoxFuture};
 use reqwest::Url;
@@ -21,7 +21,7 @@ use crate::{
     structured::{portable, strict},
 };
 
-/// A server that speaks OpenAI's language: theirs, or llama.cpp, vLLM, LM Studio, Mistral, Groq, …
+/// An OpenAI-compatible server: OpenAI, llama.cpp, vLLM, LM Studio, Mistral, Groq, …
 #[derive(Debug)]
 pub struct OpenAi {
     http: Http,
@@ -32,17 +32,16 @@ pub struct OpenAi {
 const LIST_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 impl OpenAi {
-    /// Where OpenAI's own is.
+    /// OpenAI's own address.
     pub const BASE_URL: &str = "https://api.openai.com/v1";
 
-    /// The `model` at `endpoint`, or, where none is named, the first that the server lists when it
-    /// is first asked. The base URL ends where `/chat/completions` begins.
+    /// Without `model`, uses the first one that the server lists, determined on the first call. The
+    /// base URL ends before `/chat/completions`.
     pub fn new(endpoint: Endpoint, model: Option<String>) -> Result<Self, ModelFailure> {
         Ok(Self { http: Http::new(endpoint, "", KeyHeader::Bearer)?, model: OnceCell::new_with(model) })
     }
 
-    /// The model that is asked. A server whose models nobody named is asked for them the first
-    /// time.
+    /// The model's name. If none was configured, asks the server the first time.
     pub async fn model_name(&self) -> Result<&str, ModelFailure> {
         self.model().await.map_err(|fault| self.http.failure(fault))
     }
@@ -114,7 +113,7 @@ struct OpenAiEmbedding {
 impl Vectors for OpenAiEmbeddings {
     fn in_order(mut self) -> Result<Vec<Embedding>, VendorFault> {
         self.data.sort_by_key(|numbered| numbered.index);
-        // Who numbers none answers in order.
+        // Servers that send no index answer in order.
         if self.data.iter().enumerate().any(|(at, numbered)| numbered.index.is_some_and(|index| index != at)) {
             return Err(VendorFault::malformed("answered vectors whose numbers are not those of the texts"));
         }
@@ -122,14 +121,14 @@ impl Vectors for OpenAiEmbeddings {
     }
 }
 
-/// Whether OpenAI itself answers there, in whichever region.
+/// Whether this is OpenAI itself, in any region.
 fn is_theirs(base_url: &str) -> bool {
     let url = Url::parse(base_url).ok();
     let host = url.as_ref().and_then(Url::host_str);
     host.is_some_and(|host| host == "api.openai.com" || host.ends_with(".api.openai.com"))
 }
 
-/// OpenAI's own reasoning models refuse `max_tokens`, and other servers know nothing else.
+/// OpenAI's reasoning models refuse `max_tokens`; other servers know only that.
 fn body(request: &ModelRequest, model: &str, is_theirs: bool) -> Value {
     let system = request.system.iter().map(|text| json!({ "role": "system", "content": text }));
     let said = request.messages.iter().map(|message| {
@@ -153,8 +152,7 @@ fn body(request: &ModelRequest, model: &str, is_theirs: bool) -> Value {
         body["seed"] = seed.into();
     }
     if let Some(schema) = &request.schema {
-        // A schema that cannot be said strictly is sent as it is: strict or not, the answer is
-        // checked here.
+        // A schema that cannot be strict is sent as it is; the answer is validated here anyway.
         let wire = portable(&schema.schema);
         let strict = strict(&wire);
         let is_strict = strict.is_some();
@@ -166,7 +164,7 @@ fn body(request: &ModelRequest, model: &str, is_theirs: bool) -> Value {
     body
 }
 
-/// The chunks of a chat completion, and the completion itself.
+/// Parses the chunks of a completion, and whole completions.
 struct OpenAiDialect;
 
 #[derive(Deserialize)]
@@ -185,10 +183,10 @@ struct OpenAiCompletion {
 struct OpenAiChoice {
     #[serde(default)]
     index: Option<u64>,
-    /// In a stream.
+    /// When streaming.
     #[serde(default)]
     delta: Option<OpenAiMessage>,
-    /// In a whole answer.
+    /// Without streaming.
     #[serde(default)]
     message: Option<OpenAiMessage>,
     #[serde(default)]
@@ -203,7 +201,7 @@ struct OpenAiMessage {
     refusal: Option<String>,
 }
 
-/// A text, or, from some, its parts, of which the reasoning is not the answer.
+/// A text, or its parts; reasoning parts are ignored.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OpenAiContent {
@@ -279,7 +277,7 @@ fn take(completion: OpenAiCompletion, told: &mut AnswerStream<'_>) -> Result<(),
             }
             told.refuse(said.refusal.as_deref().unwrap_or_default());
         }
-        // Some write an empty reason until there is one.
+        // Some servers send an empty reason until the end.
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
             told.finish = Some(finish(&reason)?);
         }

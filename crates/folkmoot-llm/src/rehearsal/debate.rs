@@ -1,13 +1,13 @@
-//! What the player has to say in a debate beside its answers: questions, plans, points, scores,
+//! The rehearsal's contributions to debates besides answers: questions, plans, points, scores,
 //! votes.
 
-use folkmoot_core::debate::TurnPart;
+use folkmoot_debate::TurnPart;
 use serde_json::{Map, Value, json};
 
 use super::{Exercise, exercise::RehearsedSolution, material::object};
 use crate::Cue;
 
-/// What only a debate asks for.
+/// Contributions that only debates ask for.
 pub(super) fn material(cue: &Cue, exercise: Option<&Exercise>) -> Map<String, Value> {
     let Ok(part) = cue.part.parse::<TurnPart>() else { return Map::new() };
     match part {
@@ -63,7 +63,7 @@ pub(super) fn material(cue: &Cue, exercise: Option<&Exercise>) -> Map<String, Va
     }
 }
 
-/// Something that a revision can name; nothing where it was told of none.
+/// Evidence that a revision can cite, if the cue has any.
 pub(super) fn evidence(cue: &Cue) -> Option<&str> {
     list(cue, "evidence").first().and_then(Value::as_str)
 }
@@ -84,7 +84,7 @@ fn clarify(cue: &Cue) -> Map<String, Value> {
 enum RehearsedJudgement<'a> {
     Flawed(&'a RehearsedSolution),
     Right,
-    /// It is no solution of an exercise.
+    /// Not a solution of an exercise.
     Unknown,
 }
 

@@ -4,18 +4,18 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// A task that the player really knows.
+/// A task that the rehearsal can solve.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exercise {
     pub name: String,
-    /// Words by which a topic is recognised; two of them make it this exercise.
+    /// Words that identify a topic; two of them are enough.
     pub words: Vec<String>,
-    /// What is to be written.
+    /// The task's text.
     pub task: String,
-    /// From the worst to the right one, in Python.
+    /// From the worst to the correct one, in Python.
     pub solutions: Vec<RehearsedSolution>,
-    /// What tells them apart: the right one passes all, each of the others fails some.
+    /// The correct solution passes all; each other one fails some.
     pub tests: Vec<Test>,
 }
 
@@ -25,24 +25,23 @@ pub struct Exercise {
 pub struct RehearsedSolution {
     /// A module `solution`.
     pub code: String,
-    /// What is wrong; nothing for the right one.
+    /// What is wrong; empty for the correct one.
     #[serde(default)]
     pub flaw: String,
-    /// Why it is wrong.
     #[serde(default)]
     pub root_cause: String,
-    /// What the next solution does about it.
+    /// How the next solution fixes it.
     #[serde(default)]
     pub change: String,
-    /// How bad it is: `critical`, `high`, `medium`, `low`.
+    /// `critical`, `high`, `medium` or `low`.
     #[serde(default)]
     pub severity: String,
-    /// The test that shows it, by its name.
+    /// The name of the test that shows the flaw.
     #[serde(default)]
     pub shown_by: String,
 }
 
-/// A program that ends with 0 if the module `solution` does what it should.
+/// A program that exits with 0 if the module `solution` is correct.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
@@ -51,11 +50,9 @@ pub struct Test {
     pub category: String,
     /// `basic`, `moderate`, `advanced` or `expert`.
     pub difficulty: String,
-    /// The program.
     pub code: String,
 }
 
-/// All of them.
 pub fn exercises() -> &'static [Exercise] {
     static EXERCISES: LazyLock<Vec<Exercise>> = LazyLock::new(|| {
         let files = [
@@ -70,8 +67,8 @@ pub fn exercises() -> &'static [Exercise] {
 }
 
 impl Exercise {
-    /// The exercise that a text is about, if it is about one: two of its words, or its name. The
-    /// first of the best counts.
+    /// The exercise that a text is about: it contains two of its words, or its name. Ties go to the
+    /// first.
     pub(super) fn about(text: &str) -> Option<&'static Exercise> {
         let text = text.to_lowercase();
         let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
@@ -83,7 +80,7 @@ impl Exercise {
         (score(best) >= 2).then_some(best)
     }
 
-    /// Which of its solutions a piece of code is.
+    /// The index of the solution that equals `code`.
     pub(super) fn which(&self, code: &str) -> Option<usize> {
         self.solutions.iter().position(|solution| solution.code.trim() == code.trim())
     }

@@ -1,5 +1,4 @@
-//! A value for a schema: from what there is to say where it fits, else the plainest value that the
-//! schema takes.
+//! Fills a schema: with prepared material where it fits, otherwise with the simplest valid value.
 
 use std::cell::Cell;
 
@@ -7,12 +6,11 @@ use serde_json::{Map, Value, json};
 
 use crate::structured::SchemaValidator;
 
-/// How deep a schema is followed; it may contain itself.
+/// The maximum depth; a schema may be recursive.
 const DEPTH_MAX: usize = 12;
-/// And how much of it is filled: it may contain itself often.
+/// The maximum number of values; a schema may refer to itself many times.
 const VALUES_MAX: usize = 10_000;
 
-/// A value for `schema`.
 pub(super) fn fill(schema: &Value, material: &Map<String, Value>) -> Value {
     Filling { root: schema, material, values: Cell::new(0) }.value(schema, 0)
 }
@@ -87,7 +85,7 @@ impl Filling<'_> {
         (0..least).map(|_| self.value(&item, depth + 1)).collect()
     }
 
-    /// Whether a value fits a part of the schema. Its references are the whole schema's.
+    /// Whether a value fits a part of the schema. References are resolved in the whole schema.
     fn fits(&self, part: &Value, value: &Value) -> bool {
         let mut part = part.clone();
         if let (Some(part), Some(root)) = (part.as_object_mut(), self.root.as_object()) {

@@ -1,4 +1,4 @@
-//! What the player has to say, by the name of the field that asks for it.
+//! The rehearsal's material, by field name.
 
 use folkmoot_core::Digest;
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{Exercise, RehearsedSolution, Test, debate, exercises, plan};
 use crate::{Cue, ModelRequest};
 
-/// Everything it could say at this point. A schema takes what it has a field for.
+/// All material for this call. The schema uses the fields it has.
 pub(super) fn for_request(request: &ModelRequest) -> Map<String, Value> {
     let asked = request.messages.last().map_or("", |message| message.text.as_str());
     let cue = request.cue.clone().unwrap_or_else(|| Cue { topic: asked.to_owned(), ..Cue::default() });
@@ -31,7 +31,7 @@ pub(super) fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// A number below `count` that is always the same for the same words.
+/// A number below `count`, always the same for the same words.
 fn choice(count: usize, words: &[&str]) -> usize {
     let digest = Digest::of(words.join("\0").as_bytes());
     let first: [u8; 4] = digest.as_bytes()[..4].try_into().expect("a digest has 32 bytes");
@@ -40,14 +40,14 @@ fn choice(count: usize, words: &[&str]) -> usize {
 
 fn of_exercise(exercise: &Exercise, cue: &Cue) -> Map<String, Value> {
     let best = exercise.solutions.len() - 1;
-    // Code that it is shown is mended by one step. Else every agent begins somewhere, mostly wrong,
-    // and learns with each attempt.
+    // Code that it is shown is improved by one step. Otherwise each agent begins with one of the
+    // solutions, mostly a wrong one, and improves with each attempt.
     let shown = cue.given.get("code").and_then(Value::as_str).and_then(|code| exercise.which(code));
     let begin = choice(best, &[&cue.agent, &cue.topic]);
     let attempt = usize::try_from(cue.attempt).unwrap_or(usize::MAX);
     let reason = debate::evidence(cue);
     let at = match shown {
-        // Nobody changes an answer without a reason.
+        // An answer is changed only for a reason.
         Some(shown) if cue.part == "revise" && reason.is_none() => shown,
         Some(shown) => shown.saturating_add(1),
         None => begin.saturating_add(attempt),
@@ -69,7 +69,7 @@ fn of_exercise(exercise: &Exercise, cue: &Cue) -> Map<String, Value> {
     material
 }
 
-/// What there is to say about somebody's code.
+/// The judgement of another agent's code.
 fn judgement(exercise: &Exercise, judged: &RehearsedSolution) -> Map<String, Value> {
     if judged.flaw.is_empty() {
         return object(json!({
@@ -95,7 +95,7 @@ fn test(test: &Test) -> Value {
     })
 }
 
-/// What it says to somebody who asked it as if it were a model.
+/// The answer to a question that is not part of a debate or plan.
 fn of_nothing() -> Map<String, Value> {
     let known: Vec<&str> = exercises().iter().map(|exercise| exercise.name.as_str()).collect();
     let summary = format!(
@@ -106,8 +106,8 @@ fn of_nothing() -> Map<String, Value> {
     object(json!({ "summary": summary, "answer": summary, "content": summary }))
 }
 
-/// What it says about a topic that is no exercise. Three positions, so that there is something to
-/// vote on.
+/// The answer to a topic that is not an exercise. There are three positions, so that there is
+/// something to vote on.
 fn of_topic(cue: &Cue) -> Map<String, Value> {
     const POSITIONS: [&str; 3] = ["for it", "against it", "for trying it first in a small place"];
     let position = POSITIONS[choice(POSITIONS.len(), &[&cue.agent, &cue.topic])];
@@ -124,8 +124,8 @@ fn of_topic(cue: &Cue) -> Map<String, Value> {
     }))
 }
 
-/// Candidates from the best to the worst: by the tests that they passed, where that is told, and
-/// then always in the same order. One's own is left out.
+/// Candidates from the best to the worst: by passed tests if they are known, then in a fixed order.
+/// The agent's own is left out.
 fn ranking(cue: &Cue) -> Vec<String> {
     let Some(candidates) = cue.given.get("candidates").and_then(Value::as_array) else { return Vec::new() };
     let mut ranked: Vec<(i64, usize, &str)> = candidates

@@ -1,12 +1,12 @@
-//! What the player has to say when a plan is made: a question for each iteration, the same for
-//! every goal. It invents no fact; what looks like one is marked as assumed.
+//! The rehearsal's material for plans: one question per iteration, the same for every goal. It
+//! invents no facts; what looks like one is marked as an assumption.
 
 use serde_json::{Map, Value, json};
 
 use super::{NOTICE, material::object};
 use crate::Cue;
 
-/// What an iteration is about, what is found there, how it is looked at, and what is assumed.
+/// An iteration's topic, finding, framework and assumption.
 struct RehearsedIteration {
     title: &'static str,
     insight: &'static str,
@@ -20,7 +20,7 @@ macro_rules! questions {
     };
 }
 
-/// As many as a plan can have iterations.
+/// One per possible iteration.
 const QUESTIONS: &[RehearsedIteration] = questions![
     "Who it is for", "Whoever is helped first decides what comes first.", "Jobs to be done", "one group of people is reached in the first month";
     "The smallest first step", "The first step can be undone within a day.", "Reversible and irreversible choices", "the first step takes five days";
@@ -44,7 +44,7 @@ const QUESTIONS: &[RehearsedIteration] = questions![
     "What is decided when", "The last moment to decide is known for each choice.", "Last responsible moment", "four choices can wait";
 ];
 
-/// Everything it could say about a plan at this point.
+/// All material for a plan at this point.
 pub(super) fn material(cue: &Cue) -> Map<String, Value> {
     match cue.part.as_str() {
         "plan_iteration" => iteration(cue),

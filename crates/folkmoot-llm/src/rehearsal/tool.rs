@@ -1,10 +1,10 @@
-//! The one call that the player makes: its own code, on the tests that it knows.
+//! The only tool call of the rehearsal: it runs its own code on the tests that it knows.
 
 use serde_json::{Map, Value, json};
 
 use crate::{ModelRequest, Speaker};
 
-/// What it calls, if it has written code, has called nothing yet, and has a tool for it.
+/// The call, if it has written code, has called nothing yet, and has a tool for it.
 pub(super) fn call(request: &ModelRequest, schema: &Value, material: &Map<String, Value>) -> Option<Value> {
     let writes = request.cue.as_ref().is_some_and(|cue| ["code", "proposal", "draft"].contains(&cue.part.as_str()));
     let has_called = request.messages.iter().any(|message| message.speaker == Speaker::Assistant);
@@ -26,8 +26,7 @@ pub(super) fn call(request: &ModelRequest, schema: &Value, material: &Map<String
     can_execute.then(|| json!({ "tool": "execute", "arguments": { "language": language, "code": code } }))
 }
 
-/// What there is to say, with what came of the call. A call that failed shows nothing, and is told
-/// so.
+/// Adds the call's result to the material. A failed call proves nothing, and the text says so.
 pub(super) fn with_result(request: &ModelRequest, mut material: Map<String, Value>) -> Map<String, Value> {
     let called = request.messages.iter().any(|message| message.speaker == Speaker::Assistant);
     let summary = material.get("summary").and_then(Value::as_str).unwrap_or_default();
@@ -35,8 +34,7 @@ pub(super) fn with_result(request: &ModelRequest, mut material: Map<String, Valu
         return material;
     }
     let heard = request.messages.last().map_or("", |message| message.text.as_str());
-    // The result is a line of its own, as JSON; the call, which is another, has none of these
-    // fields.
+    // The result is one line of JSON. The call is another line without these fields.
     let told = heard.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).find_map(|told| {
         match (told["verdict"].as_str(), told["end"].as_str()) {
             (Some(_), _) => Some(format!("run_tests: {} of {} tests passed.", told["passed"], told["of"])),

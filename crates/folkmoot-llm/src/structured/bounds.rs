@@ -1,22 +1,23 @@
-//! How much work a schema can make of a value. A few hundred bytes suffice for one that nobody ever
-//! finishes checking: parts that refer twice to a part that refers twice to a part, and so on.
+//! Limits the work of checking a value against a schema. A few hundred bytes are enough for a
+//! schema that nobody can finish checking: parts that refer twice to a part that refers twice to a
+//! part, and so on.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-/// How often parts of a schema may come to a value's turn, with every reference followed.
+/// How many parts a schema may have with all references expanded.
 const PARTS_MAX: usize = 100_000;
-/// How deep parts may be within each other, with every reference followed: whoever checks goes as
-/// deep, on its stack.
+/// How deeply parts may be nested with all references expanded; the validator's stack grows with
+/// it.
 const DEPTH_MAX: usize = 128;
-/// How often a part that contains itself may come to the turn of one place in a value.
+/// How often a recursive part may apply to one place in a value.
 const TURNS_MAX: u64 = 100_000;
 
-/// Parts that are about the same place in a value as what they are in.
+/// Keywords whose subschemas apply to the same place in a value.
 const SAME_PLACE: [&str; 9] =
     ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"];
-/// Parts that are about what is within that place, whatever it is called.
+/// Keywords whose subschemas apply to places inside it.
 const WITHIN: [&str; 10] = [
     "items",
     "prefixItems",
@@ -30,22 +31,22 @@ const WITHIN: [&str; 10] = [
     "contentSchema",
 ];
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
-/// Where the schema of schemas is, which validators have with them.
+/// The addresses of the meta-schemas, which validators include.
 const OF_SCHEMAS: [&str; 2] = ["http://json-schema.org/", "https://json-schema.org/"];
 
-/// What is known of a schema that can be checked in bounded time.
+/// What limits the work of checking values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// In how many ways a part that contains itself comes to the same place within a value.
+    /// How many ways lead a recursive part to the same place in a value.
     ways: u64,
 }
 
 impl Bounds {
-    /// Follows every reference of a schema once, or says why it cannot be used.
+    /// Expands every reference once, or says why the schema cannot be used.
     pub fn of(schema: &Value) -> Result<Self, String> {
         let mut names = HashMap::new();
         collect_names(schema, 0, &mut names)?;
-        // A pattern can be about the same place as a name.
+        // A pattern may match the same place as a name.
         let by_name = !has_patterns(schema);
         let mut walk =
             SchemaWalk { root: schema, names, by_name, parts: 0, open: vec![("#", 0, 0)], back: HashMap::new() };
@@ -53,7 +54,7 @@ impl Bounds {
         Ok(Self { ways: walk.back.values().copied().max().unwrap_or_default() })
     }
 
-    /// Whether a value is flat enough for it.
+    /// Checks that a value is not nested too deeply.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         let turns = self.ways.checked_pow(u32::try_from(depth(value)).unwrap_or(u32::MAX));
         match turns {
@@ -69,9 +70,9 @@ struct SchemaWalk<'a> {
     names: HashMap<&'a str, &'a Value>,
     by_name: bool,
     parts: usize,
-    /// The references that are being followed, at which place of a value, and from which part.
+    /// The references being expanded, with their depth in the value and their part.
     open: Vec<(&'a str, usize, usize)>,
-    /// How often a reference that is being followed from a part was met again, and how far within.
+    /// How often a reference that is being expanded was met again, and at which place.
     back: HashMap<(usize, String), u64>,
 }
 
@@ -108,7 +109,7 @@ impl<'a> SchemaWalk<'a> {
             let before = place.len();
             place.push('/');
             if self.by_name {
-                // So that no name looks like a way of two.
+                // Quoted, so that no name looks like a path of two.
                 place.push_str(&format!("{name:?}"));
             } else {
                 place.push('*');
@@ -119,7 +120,7 @@ impl<'a> SchemaWalk<'a> {
         Ok(())
     }
 
-    /// One part, a list of them, or some by name.
+    /// Expands one part, a list of parts, or named parts.
     fn parts_of(&mut self, key: &str, value: &'a Value, place: &mut String, depth: usize) -> Result<(), String> {
         match value {
             Value::Array(parts) => parts.iter().try_for_each(|part| self.part(part, place, depth + 1)),
@@ -163,7 +164,7 @@ impl<'a> SchemaWalk<'a> {
     }
 }
 
-/// A pointer in an address has some characters written as numbers.
+/// Decodes percent escapes in a pointer.
 fn unescaped(pointer: &str) -> String {
     let mut bytes = Vec::with_capacity(pointer.len());
     let mut rest = pointer.as_bytes();
@@ -176,7 +177,7 @@ fn unescaped(pointer: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What parts call themselves.
+/// Collects the anchors and ids of parts.
 fn collect_names<'a>(value: &'a Value, depth: usize, names: &mut HashMap<&'a str, &'a Value>) -> Result<(), String> {
     if depth > 2 * DEPTH_MAX {
         return Err(format!("it is nested more than {} deep", 2 * DEPTH_MAX));
@@ -204,7 +205,7 @@ fn has_patterns(value: &Value) -> bool {
 }
 
 fn depth(value: &Value) -> usize {
-    // What was parsed is at most 128 deep.
+    // Parsed JSON is at most 128 levels deep.
     match value {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
         Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or_default(),

@@ -1,12 +1,11 @@
-//! Schemas as vendors take them. Each vendor takes its own part of JSON Schema and refuses a
-//! request with anything else, or ignores it. What is left out on the way is checked when the
-//! answer is read.
+//! Schemas in the form that vendors accept. Each vendor accepts a different subset of JSON Schema,
+//! and refuses or ignores the rest. The full schema is checked when the answer is read.
 
 use serde_json::{Map, Value, json};
 
-/// What OpenAI, Gemini and Ollama all take. Lengths and patterns of texts are not among it: OpenAI
-/// refuses lengths, Gemini knows neither, and a grammar of thirty thousand optional letters is more
-/// than a local server can build.
+/// The keywords that OpenAI, Gemini and Ollama all accept. Lengths and patterns of strings are not
+/// among them: OpenAI refuses lengths, Gemini supports neither, and local servers cannot build a
+/// grammar of thirty thousand optional letters.
 const TAKEN: [&str; 12] = [
     "type",
     "title",
@@ -27,7 +26,7 @@ const STRICT_DEPTH_MAX: usize = 10;
 const STRICT_PROPERTIES_MAX: usize = 5_000;
 const STRICT_ENUM_MAX: usize = 1_000;
 
-/// The same schema with nothing in it that one of the vendors refuses.
+/// The schema without keywords that a vendor refuses.
 pub fn portable(schema: &Value) -> Value {
     let Value::Object(keywords) = schema else { return schema.clone() };
     let mut taken = Map::new();
@@ -62,7 +61,7 @@ fn list(schemas: &Value) -> Value {
     }
 }
 
-/// The type of these values: one, or several where they differ.
+/// The type of these values, or several if they differ.
 fn type_of_all(values: &Value) -> Option<Value> {
     let mut kinds: Vec<&str> = values.as_array()?.iter().map(kind).collect();
     kinds.sort_unstable();
@@ -86,9 +85,8 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A portable schema as OpenAI takes it as strict, if it can be said so: every object closed, every
-/// property required, and what was optional null where it is not there. [`without_nulls`] reads an
-/// answer to it.
+/// A portable schema in OpenAI's strict form, if possible: every object is closed, every property
+/// required, and optional ones nullable. [`without_nulls`] reads an answer to it.
 pub fn strict(schema: &Value) -> Option<Value> {
     let is_object = schema.get("type").is_some_and(|kind| kind == "object");
     let mut counted = SchemaSize::default();
@@ -132,8 +130,7 @@ fn closed(schema: &Value, depth: usize, counted: &mut SchemaSize) -> Option<Valu
             strict.insert("items".to_owned(), closed(keywords.get("items")?, depth + 1, counted)?);
             Some(Value::Object(strict))
         }
-        // An object or a list that may be null too would need its parts said; nobody here asks for
-        // that.
+        // A nullable object or list would need its parts described; no schema of ours has one.
         Value::Array(kinds) if kinds.iter().any(|kind| kind == "object" || kind == "array") => None,
         _ => Some(Value::Object(strict)),
     }
@@ -142,7 +139,7 @@ fn closed(schema: &Value, depth: usize, counted: &mut SchemaSize) -> Option<Valu
 fn object(mut strict: Map<String, Value>, depth: usize, counted: &mut SchemaSize) -> Option<Value> {
     let is_open = !matches!(strict.get("additionalProperties"), None | Some(Value::Bool(false)));
     let properties = strict.get("properties").and_then(Value::as_object).cloned();
-    // To close an object of which nothing is said would leave nothing to say in it.
+    // Closing an object without properties would make it always empty.
     let properties = match (properties, strict.get("additionalProperties")) {
         _ if is_open => return None,
         (Some(properties), _) => properties,
@@ -163,7 +160,6 @@ fn object(mut strict: Map<String, Value>, depth: usize, counted: &mut SchemaSize
     Some(Value::Object(strict))
 }
 
-/// The same, or null.
 fn nullable(schema: Value) -> Value {
     let nothing = json!({ "type": "null" });
     match schema {
@@ -180,7 +176,7 @@ fn nullable(schema: Value) -> Value {
     }
 }
 
-/// A value without the nulls that stand for what is not there.
+/// Removes the nulls that stand for absent properties.
 pub fn without_nulls(schema: &Value, value: &mut Value) {
     for part in schema.get("anyOf").and_then(Value::as_array).into_iter().flatten() {
         without_nulls(part, value);

@@ -1,12 +1,12 @@
-//! JSON that can be read in one way only.
+//! Unambiguous JSON.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Parses one JSON value, and nothing around it. A key that is there twice is refused: readers
-/// differ on which one counts.
+/// Parses one JSON value with nothing around it. Duplicate keys are refused, because readers differ
+/// on which one counts.
 pub fn parse(text: &str) -> Result<Value, String> {
     serde_json::from_str::<Strict>(text).map(|strict| strict.0).map_err(|error| format!("it is not JSON: {error}"))
 }

@@ -1,7 +1,7 @@
-//! Finds lines of a request's head that end in LF alone. hyper takes them, and a proxy may not:
-//! what one reads as one header the other reads as two.
+//! Finds lines of a request's head that end in LF alone. hyper accepts them and a proxy may not, so
+//! one could read a single header where the other reads two.
 
-/// Follows the bytes of one connection. Only heads are looked at.
+/// Follows the bytes of one connection. Only heads are examined.
 #[derive(Debug, Default)]
 pub(super) struct Heads(HeadReadState);
 
@@ -11,10 +11,9 @@ enum HeadReadState {
         line: Vec<u8>,
         body: Body,
     },
-    /// So many bytes of a body are left.
+    /// This many bytes of a body are left.
     Body(u64),
-    /// What follows is of no known length. The connection ends with this request, or is no longer
-    /// HTTP.
+    /// The rest has no known length. The connection ends with this request, or is no longer HTTP.
     Rest,
 }
 
@@ -31,15 +30,14 @@ enum Body {
     Rest,
 }
 
-/// hyper refuses a head that is longer. Of a longer line only the beginning and the last byte are
-/// kept.
+/// hyper refuses longer heads. Of a longer line only the beginning and the last byte are kept.
 const LINE_BYTES_MAX: usize = super::HEADER_BYTES_MAX;
-/// hyper refuses a head that has this byte, with 400.
+/// hyper answers 400 to a head with this byte.
 const REFUSED: u8 = 0;
 
 impl Heads {
-    /// Looks at bytes as they come. Each line's end in a head that is an LF alone becomes a byte
-    /// that hyper refuses.
+    /// Examines bytes as they come. Replaces an LF that ends a line of a head alone by a byte that
+    /// hyper refuses.
     pub(super) fn look(&mut self, bytes: &mut [u8]) {
         let mut at = 0;
         while at < bytes.len() {
@@ -83,13 +81,13 @@ impl Heads {
 }
 
 impl Body {
-    /// What is known after one more line.
+    /// The state after one more line.
     fn after(self, line: &[u8]) -> Self {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { return self };
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
         match (self, name.to_ascii_lowercase().as_slice()) {
             (Body::Bytes(_), b"content-length") => {
-                // hyper refuses what is no number, and then closes.
+                // hyper refuses what is not a number, and closes.
                 let length = std::str::from_utf8(value).ok().and_then(|value| value.parse().ok());
                 length.map_or(Body::Rest, Body::Bytes)
             }
@@ -103,7 +101,7 @@ impl Body {
 mod tests {
     use super::*;
 
-    /// What becomes of bytes that come in pieces of each size.
+    /// The result for bytes that come in pieces of each size.
     fn looked_at(text: &str) -> String {
         let whole = |size: usize| {
             let (mut bytes, mut heads) = (text.as_bytes().to_vec(), Heads::default());

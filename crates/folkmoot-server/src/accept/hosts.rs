@@ -1,8 +1,7 @@
-//! Under which names this server may be asked.
+//! The host names of this server.
 //!
-//! A page of somebody else's can make its own name point here (DNS rebinding), and a browser then
-//! takes this server for that page's. The browser says in `Host` which name it used, so a name that
-//! is not ours is refused.
+//! A foreign page can make its own name point here (DNS rebinding); a browser then treats this
+//! server as that page's. The browser sends the name in `Host`, so other names are refused.
 
 use std::net::IpAddr;
 
@@ -10,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode, Uri, header, uri::Authority};
 
 use crate::{error::ApiError, extract};
 
-/// The names beside addresses and `localhost`, which always are this server's.
+/// Names in addition to IP addresses and `localhost`, which are always accepted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hosts {
     names: Vec<String>,
@@ -18,15 +17,14 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// `*` stands for every name. `public_url` is where people reach this server, so its name is
-    /// one.
+    /// `*` accepts every name. The name in `public_url` is accepted too.
     pub(crate) fn new(listed: &[String], public_url: Option<&str>) -> Self {
         let public = public_url.and_then(|url| url.parse::<Uri>().ok()?.host().map(str::to_ascii_lowercase));
         let names = listed.iter().map(|name| name.to_ascii_lowercase()).chain(public).collect();
         Self { names, any: listed.iter().any(|name| name == "*") }
     }
 
-    /// Refuses a request that was sent to another name.
+    /// Refuses a request for another name.
     pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
         let said = match extract::only(headers, header::HOST.as_str()) {
             None => None,

@@ -1,39 +1,39 @@
-//! Who holds a connection, and who makes room when there are too many.
+//! Connection slots: who holds one, and which connection makes room when there are too many.
 //!
 //! A connection takes a place when it is accepted, before anybody knows whose it is. When all
-//! places are taken, the connection that does the least is closed for the new one: first one on
-//! which nobody has shown a valid token, then one that is silent between two requests. A connection
-//! on which an authenticated request is being answered is never closed. Whoever does not decide
-//! (agents, viewers) can hold only some of the places with such requests, so people who decide
-//! always find one.
+//! places are taken, the least valuable connection is closed for the new one: first one without a
+//! valid token so far, then one that is silent between two requests. A connection whose
+//! authenticated request is being answered is never closed. Principals who cannot decide (agents,
+//! viewers) can hold only some of the places with such requests, so people who decide always find
+//! one.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use folkmoot_core::{Name, Principal};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::task_tracker::TaskTrackerToken};
 
 use crate::ServerLimits;
 
-/// The most places that are kept for people who decide; with fewer connections it is a quarter of
-/// them.
+/// The maximum number of places reserved for people who decide; with few connections it is a
+/// quarter of them.
 const KEPT_MAX: usize = 1024;
-/// The most connections of one principal, unless configuration says otherwise; with few connections
-/// it is half of them.
+/// The default maximum for one principal; with few connections it is half of them.
 const PER_PRINCIPAL: usize = 4096;
 
 #[derive(Debug)]
 pub(crate) struct Places {
     limit: usize,
-    /// For requests of those who do not decide.
+    /// For requests of principals who cannot decide.
     others_max: usize,
     per_principal_max: usize,
     open: Mutex<Open>,
-    /// Somebody left, or does less than before.
+    /// A place was freed, or a connection became idle.
     freed: Notify,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct Places {
 struct Open {
     next: u64,
     connections: BTreeMap<u64, TrackedConnection>,
-    /// Those that may be closed, the first one first.
+    /// Connections that may be closed, in order.
     idle: BTreeSet<(Idle, u64)>,
-    /// How many requests of those who do not decide are being answered.
+    /// How many requests of principals who cannot decide are being answered.
     others: usize,
     by_principal: HashMap<Name, usize>,
 }
@@ -51,41 +51,36 @@ struct Open {
 #[derive(Debug)]
 struct TrackedConnection {
     state: ConnectionState,
-    /// Cancelled when it must make room.
+    /// Cancelled when the connection must make room.
     evicted: CancellationToken,
 }
 
 #[derive(Clone, Debug)]
 enum ConnectionState {
     Idle(Idle),
-    /// Answers a request of this principal.
-    Answering {
-        name: Name,
-        decides: bool,
-    },
-    /// Is being closed.
+    Answering { name: Name, decides: bool },
     Evicted,
 }
 
-/// What a connection does that may be closed. The least comes first.
+/// The state of a connection that may be closed. The least valuable comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Idle {
-    /// Nobody has shown a valid token on it, and no request has been read.
+    /// No valid token so far, and no request has been read.
     Unknown,
     /// A request without a valid token is being answered.
     Unauthenticated,
-    /// Its last request was from somebody who does not decide.
+    /// Its last request was from a principal who cannot decide.
     AfterOther,
-    /// Its last request was from somebody who decides.
+    /// Its last request was from a principal who can decide.
     AfterDecider,
 }
 
 /// Why a request cannot be answered now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoPlace {
-    /// The places for those who do not decide are taken.
+    /// All places for principals who cannot decide are taken.
     Full,
-    /// This principal has so many requests, and may not have more.
+    /// This principal has reached its maximum.
     TooMany(usize),
 }
 
@@ -107,7 +102,7 @@ impl Places {
         })
     }
 
-    /// A place for a connection that was accepted. Waits while every place is in use.
+    /// A place for a new connection. Waits while every place is in use.
     pub(crate) async fn take(self: &Arc<Self>, open: TaskTrackerToken) -> ConnectionSlot {
         loop {
             let freed = self.freed.notified();
@@ -121,7 +116,7 @@ impl Places {
     }
 
     fn try_take(&self) -> Option<(u64, CancellationToken)> {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         if open.connections.len() >= self.limit {
             return None;
         }
@@ -133,9 +128,9 @@ impl Places {
         Some((id, evicted))
     }
 
-    /// Closes the connection that does the least, the oldest of them, if any may be closed.
+    /// Closes the least valuable connection, the oldest of them, if any may be closed.
     pub(crate) fn make_room(&self) {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         if let Some((_, id)) = open.idle.pop_first()
             && let Some(connection) = open.connections.get_mut(&id)
         {
@@ -145,13 +140,14 @@ impl Places {
     }
 
     fn begin(self: &Arc<Self>, id: u64, peer: IpAddr) -> Option<Seat> {
-        self.lock()
+        self.open
+            .lock()
             .becomes(id, ConnectionState::Idle(Idle::Unauthenticated))
             .then(|| Seat(Arc::new(ActiveRequest { places: Arc::clone(self), id, peer })))
     }
 
     fn authenticated(&self, id: u64, principal: &Principal) -> Result<(), NoPlace> {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         let decides = principal.role.decides();
         if !decides && open.others >= self.others_max {
             return Err(NoPlace::Full);
@@ -165,7 +161,7 @@ impl Places {
     }
 
     fn answered(&self, id: u64) {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         let idle = match open.connections.get(&id).map(|connection| &connection.state) {
             Some(ConnectionState::Answering { decides: true, .. }) => Idle::AfterDecider,
             Some(ConnectionState::Answering { decides: false, .. }) => Idle::AfterOther,
@@ -178,20 +174,16 @@ impl Places {
     }
 
     fn left(&self, id: u64) {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         open.becomes(id, ConnectionState::Evicted);
         open.connections.remove(&id);
         drop(open);
         self.freed.notify_one();
     }
-
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Open {
-    /// `false` if the connection is being closed.
+    /// Returns `false` if the connection is being closed.
     fn becomes(&mut self, id: u64, state: ConnectionState) -> bool {
         let Some(connection) = self.connections.get_mut(&id) else { return false };
         if matches!(connection.state, ConnectionState::Evicted) {
@@ -228,7 +220,7 @@ pub(crate) struct ConnectionSlot {
     places: Arc<Places>,
     id: u64,
     evicted: CancellationToken,
-    /// The end of the server waits for it.
+    /// Shutdown waits for it.
     _open: TaskTrackerToken,
 }
 
@@ -238,7 +230,6 @@ impl ConnectionSlot {
         self.evicted.clone()
     }
 
-    /// What its requests are told apart by.
     pub(crate) fn seats(&self, peer: IpAddr) -> Seats {
         Seats { places: Arc::clone(&self.places), id: self.id, peer }
     }
@@ -251,7 +242,7 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// One connection, for the requests that come on it.
+/// One connection, for its requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Seats {
     places: Arc<Places>,
@@ -266,8 +257,8 @@ impl Seats {
     }
 }
 
-/// One request, until its answer was sent. Whoever keeps a clone keeps the connection in use, as a
-/// WebSocket does.
+/// One request, until its response is sent. A clone keeps the connection in use, as a WebSocket
+/// does.
 #[derive(Clone, Debug)]
 pub(crate) struct Seat(Arc<ActiveRequest>);
 
@@ -279,12 +270,12 @@ struct ActiveRequest {
 }
 
 impl Seat {
-    /// The request is this principal's. From now on the connection is not closed for another.
+    /// The request is authenticated. From now on the connection is not closed for another.
     pub(crate) fn authenticated(&self, principal: &Principal) -> Result<(), NoPlace> {
         self.0.places.authenticated(self.0.id, principal)
     }
 
-    /// Where it comes from.
+    /// The client's address.
     pub(crate) fn peer(&self) -> IpAddr {
         self.0.peer
     }

@@ -5,14 +5,18 @@ use std::{path::Path, str::FromStr};
 
 use folkmoot_api::wire::{self, Agents, NewAgent, OrAuto, OrNone};
 use folkmoot_core::{
-    Agent, Principal, Refusal, Role, Run,
-    agent::{Domain, ModelName, Team},
-    debate::{self, Style, Topology, record, topology::Traits},
+    Principal, Refusal, Role, Run,
     gate::GatePreferences,
     principal,
-    run::{RunKind, RunLimits, Starting},
+    run::{NewRun, RunKind, RunLimits},
     text,
     vocabulary::UnknownWord,
+};
+use folkmoot_debate::{
+    self as debate, Agent, Style, Topology,
+    agent::{Domain, ModelName, Team},
+    record,
+    topology::Traits,
 };
 use folkmoot_engine::{Caller, Error};
 use folkmoot_store::RunQuery;
@@ -54,7 +58,7 @@ pub(crate) async fn start(app: &App, caller: Caller, mut wanted: wire::StartDeba
     let own = || record::uuid(&[id.as_str(), "session"]).parse().expect("a UUID can name a session");
     let session_id = session_id.unwrap_or_else(own);
     let input = serde_json::to_value(&debating).map_err(|error| Refusal::invalid("topic", error.to_string()))?;
-    let starting = Starting {
+    let new_run = NewRun {
         id: id.clone(),
         workflow: Some(debate::WORKFLOW.parse().expect("a test starts one")),
         title: debating.title(),
@@ -62,7 +66,7 @@ pub(crate) async fn start(app: &App, caller: Caller, mut wanted: wire::StartDeba
         input: Some(text::json("topic", &input)?),
         limits,
     };
-    match app.engine.start_or_find_run(caller, starting).await? {
+    match app.engine.start_or_find_run(caller, new_run).await? {
         (run, true) => Ok(run),
         (_, false) => Err(Refusal::RunExists { run: id }.into()),
     }
@@ -275,10 +279,10 @@ fn gates(asked: wire::DebateGates) -> Result<Gates, Refusal> {
 }
 
 /// What was given to whoever starts the workflow by its name, if it is a debate at all.
-pub(crate) async fn started_by_name(app: &App, by: &Principal, starting: &Starting) -> Result<(), Error> {
+pub(crate) async fn started_by_name(app: &App, by: &Principal, new_run: &NewRun) -> Result<(), Error> {
     // What is no debate or plan at all fails in its workflow, and says why.
-    let Some(input) = starting.input.as_deref() else { return Ok(()) };
-    match RunKind::of(starting.workflow.as_ref()) {
+    let Some(input) = new_run.input.as_deref() else { return Ok(()) };
+    match RunKind::of(new_run.workflow.as_ref()) {
         RunKind::Debate => match serde_json::from_str::<DebateConfig>(input) {
             Ok(debating) => must_be_startable(app, by, &debating).await,
             Err(_) => Ok(()),

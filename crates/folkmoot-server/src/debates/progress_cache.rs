@@ -1,15 +1,11 @@
 //! How far debates were when somebody last looked: whoever looks again reads only what came since.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
-use folkmoot_core::{
-    Principal, RunId,
-    debate::{DebateEvent, DebateProgress},
-};
+use folkmoot_core::{Principal, RunId};
+use folkmoot_debate::{DebateEvent, DebateProgress};
 use folkmoot_engine::{Engine, Error};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::EVENTS;
 
@@ -56,7 +52,7 @@ impl ProgressCache {
 
     /// What is remembered of this log; nothing of one before it.
     fn of(&self, epoch: u64) -> MutexGuard<'_, ProgressCacheState> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         if kept.epoch < epoch {
             *kept = ProgressCacheState { epoch, debates: HashMap::new() };
         }

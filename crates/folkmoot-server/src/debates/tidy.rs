@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use folkmoot_core::{
     Run,
-    debate::record::DebateStatus,
     run::{self, RunEvent, RunKind, RunOutcome},
 };
+use folkmoot_debate::record::DebateStatus;
 use folkmoot_engine::Error;
-use folkmoot_store::DebateQuery;
+use folkmoot_engine::RunSummaryQuery;
 use folkmoot_workflows::{
-    debate::Branch,
+    debate::{Branch, records},
     tools::{Repository, git::WorktreeKind},
 };
 
@@ -111,8 +111,8 @@ async fn tidy_up(app: &App) -> Result<(), Error> {
     for status in [DebateStatus::Failed, DebateStatus::Cancelled] {
         let mut after = None;
         loop {
-            let query = DebateQuery { status: Some(status), after, limit: DEBATES, ..DebateQuery::default() };
-            let page = app.engine.debates(&everything(), query).await?;
+            let query = RunSummaryQuery { status: Some(status), after, limit: DEBATES, ..RunSummaryQuery::default() };
+            let page = records::debates(&app.engine, &everything(), query).await?;
             for view in page.items {
                 let run = app.engine.run(&everything(), &view.id).await?;
                 if let Some(Branch { repository, session }) = branch(app, &run).await? {

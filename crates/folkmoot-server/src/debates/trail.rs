@@ -11,14 +11,15 @@ use std::collections::BTreeMap;
 use folkmoot_api::wire::{DebateTrail, DebateVerdict, Decimal, TrailEntry, TrailQuery, TrailSummary};
 use folkmoot_core::{
     Event, Principal, Refusal, RunId,
-    debate::{DebateEvent, Provenance, TurnState},
     gate::GateEvent,
     journal::{Entry, EntryKey, EntryState},
     run::{RunEvent, RunOutcome},
 };
+use folkmoot_debate::{DebateEvent, Provenance, TurnState};
 use folkmoot_engine::{Engine, Error};
 use folkmoot_store::JournalQuery;
 use folkmoot_workflows::{
+    debate::records,
     llm::{ModelCallRecord, budget::Spent, record},
     tools::tool::ToolCall,
 };
@@ -91,13 +92,13 @@ async fn in_full(engine: &Engine, principal: &Principal, id: &RunId, entry: &mut
     match entry.kind {
         Provenance::ReflectionGenerated => {
             let turn = entry.data["turn"].as_str().unwrap_or_default();
-            let found = engine.turn(principal, id, turn).await?.and_then(|turn| turn.reflections);
+            let found = records::turn(engine, principal, id, turn).await?.and_then(|turn| turn.reflections);
             if let (Some(data), Some(Value::Object(said))) = (entry.data.as_object_mut(), found) {
                 data.extend(said);
             }
         }
         Provenance::DebateCompleted if !entry.data["verdict"].is_null() => {
-            if let Some(outcome) = engine.debate(principal, id).await?.outcome {
+            if let Some(outcome) = records::debate(engine, principal, id).await?.session.and_then(|said| said.outcome) {
                 entry.data["verdict"] = super::outcome(outcome);
             }
         }

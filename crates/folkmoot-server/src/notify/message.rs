@@ -1,5 +1,4 @@
-//! What people are told of an event: one line, what it is about, who, how risky, until when, and
-//! where to look.
+//! The text of notifications: one line, details, requester, risk, deadline and a link.
 
 use std::time::Duration;
 
@@ -12,10 +11,10 @@ use serde_json::{Value, json};
 #[cfg(test)]
 mod tests;
 
-/// The longest text that is told; the rest is where the link leads.
+/// The longest text; the link leads to the rest.
 const TEXT_CHARS_MAX: usize = 2_000;
 
-/// What a letter says.
+/// The notification for an event.
 pub(super) fn of(letter: &CourierMessage, public_url: Option<&str>, now: Timestamp) -> Notification {
     let event = &letter.event;
     let data = serde_json::to_value(wire::Event::new(event)).unwrap_or(Value::Null);
@@ -42,10 +41,10 @@ pub(super) fn of(letter: &CourierMessage, public_url: Option<&str>, now: Timesta
     }
 }
 
-/// A test, which says so.
+/// A test message, which says so.
 pub(super) fn test(channel: &str, now: Timestamp) -> Notification {
     Notification {
-        // Another one each time: a receiver that drops repetitions must not drop the second test.
+        // Always new: a receiver that drops repetitions must not drop the second test.
         id: format!("test-{}", now.as_micros()),
         kind: "notify.test".to_owned(),
         at: now.to_string(),
@@ -70,7 +69,7 @@ struct NotificationTarget {
     command: String,
 }
 
-/// The gate is as it is now, which may be later than what happened.
+/// Shows the gate's current state, which may be later than the event.
 fn of_gate(kind: &str, gate: &Gate, summary: Option<&str>, now: Timestamp) -> NotificationText {
     let (title, risk) = (&gate.content.title, gate.content.risk);
     let waits = |how: &str| format!("{title} {how} ({risk} risk)");
@@ -109,7 +108,7 @@ fn status(gate: &Gate) -> String {
     gate.status().word().replace('_', " ")
 }
 
-/// The clock is nobody.
+/// The timer has no name.
 fn by(decision: &gate::Decision) -> String {
     match decision.decision {
         gate::DecisionWord::TimedOut => String::new(),
@@ -118,7 +117,7 @@ fn by(decision: &gate::Decision) -> String {
 }
 
 fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timestamp) -> NotificationText {
-    // Who really asked comes first: the agent's name is the asker's choice.
+    // The principal comes first, because the asker chooses the agent's name.
     let agent = match question.asked_by == question.agent_id {
         true => question.agent_id.to_string(),
         false => format!("{} as {}", question.asked_by, question.agent_id),
@@ -167,7 +166,7 @@ fn of_anything(fact: &Fact, payload: &Value) -> NotificationText {
     NotificationText { title, text: word("reason").or_else(|| word("title")).unwrap_or_default(), facts, place: None }
 }
 
-/// When, and how long that still is: `2026-01-31 12:00 UTC (in 29 min)`.
+/// The deadline and the time left: `2026-01-31 12:00 UTC (in 29 min)`.
 fn deadline(deadline: Deadline, now: Timestamp) -> String {
     let Some(moment) = deadline.moment() else { return "none".to_owned() };
     let text = moment.to_string();
@@ -179,7 +178,7 @@ fn deadline(deadline: Deadline, now: Timestamp) -> String {
 }
 
 fn span(span: Duration) -> String {
-    // Upwards: what was asked for a moment ago is not a minute less already.
+    // Rounded up: a gate that was just opened has its full time.
     let minutes = span.as_secs().div_ceil(60);
     match (minutes / (24 * 60), minutes / 60 % 24, minutes % 60) {
         (0, 0, minutes) => format!("{minutes} min"),

@@ -1,22 +1,20 @@
-//! A plan in the bodies of the planner API (`/api/plan`).
+//! A plan in the format of the planner API (`/api/plan`).
 
 use folkmoot_api::wire::{
     ApprovalRequest, AwaitingCheckpoint, AwaitingProposal, Fault, PlanAnswer, PlanCancelled, PlanComplete,
     PlanInProgress, PlanPaused,
 };
-use folkmoot_core::{
-    SessionId,
-    plan::{ApprovalType, PlanStatus, code},
-};
+use folkmoot_core::SessionId;
+use folkmoot_debate::plan::{ApprovalType, PlanStatus, code};
 
 use super::{PlanGate, PlanSnapshot, fault};
 
-/// What is said of a session that nobody came back to.
+/// The message for an expired session.
 pub(crate) const EXPIRED: &str = "Your session has expired. Please start planning again.";
 const CANCELLED: &str = "Planning cancelled. Please try again with a different approach.";
 const NEXT_ACTION: &str = "POST to /api/approve with ApprovalResponse";
 
-/// Where a plan is; else why there is none.
+/// The plan's state, or why there is none.
 pub(crate) fn answer(planned: PlanSnapshot) -> Result<PlanAnswer, Fault> {
     let message = planned.message();
     let session_id = planned.session().clone();
@@ -49,7 +47,6 @@ pub(crate) fn answer(planned: PlanSnapshot) -> Result<PlanAnswer, Fault> {
     }
 }
 
-/// Somebody rejected it, or ended it.
 pub(crate) fn cancelled(reason: &str, message: &str, session_id: SessionId) -> PlanAnswer {
     let message = match reason {
         code::REJECTED_PROPOSAL | code::REJECTED_CHECKPOINT => CANCELLED,
@@ -63,7 +60,6 @@ pub(crate) fn cancelled(reason: &str, message: &str, session_id: SessionId) -> P
     })
 }
 
-/// Somebody paused it at this checkpoint.
 pub(crate) fn paused(asked: &PlanGate, session_id: SessionId) -> PlanPaused {
     let iteration = asked.request.number;
     let shown = if iteration == 1 { "iteration 1".to_owned() } else { format!("iterations 1-{iteration}") };

@@ -1,126 +1,66 @@
-//! A plan's progress as server-sent events: what the log has of it, in the frames of the planner
-//! API, from its beginning or from where somebody left. The last frame is always a terminal one.
-
-use std::{collections::VecDeque, convert::Infallible};
+//! A plan's progress as server-sent events in the planner API's format, from the beginning or a
+//! position. The last frame always ends the stream.
 
 use axum::response::sse;
 use folkmoot_api::wire::{Fault, PlanAnswer};
 use folkmoot_core::{
-    Event, RunId, SessionId,
+    Event, SessionId,
     gate::{DecisionWord, GateEvent},
-    plan::{ApprovalType, PlanEvent, PlanStatus},
-    run::RunState,
 };
+use folkmoot_debate::plan::{ApprovalType, PlanEvent, PlanStatus};
 use folkmoot_engine::Error;
-use futures_util::{Stream, stream};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{PlanGate, PlanSnapshot, asked, compat, happened, of_run, planned};
-use crate::{app::App, auth::Authenticated};
+use super::{PlanGate, PlanSnapshot, asked, compat, planned};
+use crate::{
+    debates::is_over,
+    run_frames::{RunFollower, RunFrames},
+};
 
-/// How many events are read at once.
-const EVENTS: u32 = 200;
+/// The frames of a plan.
+pub(crate) struct PlanRunFrames;
 
-/// Everything after `position`, until the plan is over.
-pub(crate) fn follow(
-    app: App,
-    who: Authenticated,
-    id: RunId,
-    session: SessionId,
-    position: u64,
-) -> impl Stream<Item = Result<sse::Event, Infallible>> {
-    let follower = PlanFollower { app, who, id, session, position, ready: VecDeque::new(), ended: false };
-    stream::unfold(follower, |mut follower| async move {
-        let frame = follower.next().await?;
-        Some((Ok(frame), follower))
-    })
-}
-
-struct PlanFollower {
-    app: App,
-    who: Authenticated,
-    id: RunId,
-    session: SessionId,
-    position: u64,
-    ready: VecDeque<sse::Event>,
-    ended: bool,
-}
-
-impl PlanFollower {
-    async fn next(&mut self) -> Option<sse::Event> {
-        loop {
-            if let Some(frame) = self.ready.pop_front() {
-                return Some(frame);
-            }
-            if self.ended {
-                return None;
-            }
-            if let Err(error) = self.read().await {
-                tracing::warn!("the progress of plan {} ends early: {error}", self.id);
-                // Whoever comes back with the last id misses nothing.
-                let told =
-                    json!({ "error": "database_unavailable", "message": "the log cannot be read just now; come back" });
-                self.ended = true;
-                self.push(None, ("error", told));
-            }
-        }
-    }
-
-    /// Reads what there is; waits for more where there is nothing.
-    async fn read(&mut self) -> Result<(), Error> {
-        let engine = self.app.engine.clone();
-        let principal = self.who.principal.clone();
-        // Before the look: what comes after it is then waited for.
-        let end = engine.position().await?;
-        let events = engine.events_of_run(&principal, &self.id, self.position, EVENTS).await?;
-        for event in &events {
-            self.position = event.position;
-            self.tell(event).await?;
-            if self.ended {
-                return Ok(());
-            }
-        }
-        if !events.is_empty() {
-            return Ok(());
-        }
-        let plan = planned(&engine, &principal, &self.id).await?;
-        if plan.run.ending().is_some() || matches!(plan.run.state, RunState::Stopped { .. }) {
-            // Whoever comes back after the end is told it again.
-            self.end(plan);
-            return Ok(());
-        }
-        let from = end.max(self.position);
-        tokio::select! {
-            reached = happened(&engine, &principal, &self.session, from) => drop(reached?),
-            () = self.app.closing.cancelled() => self.ended = true,
-        }
-        Ok(())
-    }
-
-    async fn tell(&mut self, event: &Event) -> Result<(), Error> {
+impl RunFrames for PlanRunFrames {
+    async fn tell(run: &mut RunFollower, event: &Event) -> Result<(), Error> {
         let kind: &str = &event.fact.kind;
         if let Some(told) = PlanEvent::read(kind, &event.fact.payload) {
-            self.push(Some(event.position), told_frame(&told));
+            run.push(Some(event.position), told_frame(&told));
         } else if kind.starts_with("gate.") {
-            self.tell_of_gate(event).await?;
+            run.tell_of_gate(event).await?;
         } else if kind == "run.parked" && event.fact.payload.contains(r#""held""#) {
-            let plan = planned(&self.app.engine, &self.who.principal, &self.id).await?;
+            let plan = planned(&run.app.engine, &run.who.principal, &run.id).await?;
             if !plan.halted_by.is_empty() {
                 let ids: Vec<&str> = plan.halted_by.iter().map(|hold| hold.id.as_str()).collect();
-                self.push(Some(event.position), ("halted", json!({ "halted_by": ids, "message": plan.message() })));
+                run.push(Some(event.position), ("halted", json!({ "halted_by": ids, "message": plan.message() })));
             }
         } else if matches!(kind, "run.ended" | "run.stopped") {
-            let run = self.app.engine.run(&self.who.principal, &self.id).await?;
-            let plan = of_run(&self.app.engine, &self.who.principal, run).await?;
+            let plan = planned(&run.app.engine, &run.who.principal, &run.id).await?;
             // A run that was stopped and has gone on since is not over.
             if kind == "run.ended" || plan.status == PlanStatus::Error {
-                self.end(plan);
+                run.end(plan);
             }
         }
         Ok(())
     }
 
+    async fn end(run: &mut RunFollower) -> Result<(), Error> {
+        let plan = planned(&run.app.engine, &run.who.principal, &run.id).await?;
+        // Somebody may have resumed it since.
+        if is_over(&plan.run) {
+            run.end(plan);
+        }
+        Ok(())
+    }
+
+    fn fail(run: &mut RunFollower, error: &Error) {
+        tracing::warn!("the progress of plan {} ends early: {error}", run.id);
+        let message = "the log cannot be read just now; come back";
+        run.push(None, ("error", json!({ "error": "database_unavailable", "message": message })));
+    }
+}
+
+impl RunFollower {
     async fn tell_of_gate(&mut self, event: &Event) -> Result<(), Error> {
         let told = match GateEvent::read(&event.fact) {
             Ok(told @ (GateEvent::Opened(_) | GateEvent::Decided { .. })) => told,
@@ -147,7 +87,7 @@ impl PlanFollower {
         let position = Some(self.position);
         match compat::answer(plan) {
             Ok(PlanAnswer::Complete(complete)) => {
-                // Without an id: whoever leaves between the two is told both again.
+                // Without an id: a client that disconnects between the two gets both again.
                 let told = json!({
                     "final_plan": complete.final_plan, "memory_entities": complete.memory_entities,
                     "iterations_completed": complete.iterations_completed, "total_iterations": complete.total_iterations,
@@ -171,8 +111,8 @@ impl PlanFollower {
         self.ready.push_back(frame);
     }
 
-    /// Every frame says its type and its session, and each of those that can be come back to has
-    /// the log's position.
+    /// Every frame has its type and session; those that one can resume from have the log's
+    /// position.
     fn frame(&self, name: &'static str, position: Option<u64>, mut told: Value) -> sse::Event {
         told["type"] = json!(name);
         told["session_id"] = json!(self.session);
@@ -232,7 +172,7 @@ fn decided_frame(asked: &PlanGate, word: DecisionWord, session: &SessionId) -> O
         (ApprovalType::Checkpoint, DecisionWord::Rejected | DecisionWord::Cancelled | DecisionWord::TimedOut) => {
             Some(("checkpoint_rejected", approval(word.word())))
         }
-        // What follows says it: another proposal, or the end.
+        // The next frame says it: another proposal, or the end.
         (ApprovalType::Proposal | ApprovalType::Checkpoint, _) => None,
     }
 }

@@ -1,4 +1,4 @@
-//! `GET /v1/audit`, and `verify`, `checkpoint` and `key` below it
+//! `GET /v1/audit`, and `verify`, `checkpoint` and `key` below it.
 
 use axum::{Json, extract::State, http::header, response::IntoResponse};
 use folkmoot_api::wire::{AuditEntry, AuditPage, Checkpoint, Problem, Verification};
@@ -18,19 +18,18 @@ use crate::{
 const LIMIT: u32 = 100;
 const LIMIT_MAX: u32 = 1000;
 
-/// Which part of the log.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AuditParams {
-    /// From the event after this position on.
+    /// Begin after this position.
     #[serde(default)]
     pub(crate) after: u64,
-    /// At most so many, up to 1000; 100 unless it is given.
+    /// At most this many, up to 1000; default 100.
     #[serde(default)]
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
-    /// Only what was done with this token.
+    /// Only events caused with this token.
     #[serde(default)]
     #[param(value_type = Option<String>)]
     pub(crate) token_id: Option<TokenId>,
@@ -44,7 +43,7 @@ impl AuditParams {
 
 /// Reads the log
 ///
-/// With the hashes; docs/audit.md says how to check them without our code. Agents see what concerns
+/// With hashes; docs/audit.md says how to check them without our code. Agents see only events of
 /// their own gates.
 #[utoipa::path(get, path = "/v1/audit", tag = "audit", params(AuditParams),
     responses((status = 200, body = AuditPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -62,7 +61,7 @@ pub(crate) async fn page(
 
 /// Verifies the log
 ///
-/// Walks the whole chain, and compares every row with what the log says it should be.
+/// Checks the whole chain, and compares every row with the log.
 #[utoipa::path(get, path = "/v1/audit/verify", tag = "audit",
     responses((status = 200, body = Verification), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn verify(State(app): State<App>, who: Authenticated) -> Result<Json<Verification>, ApiError> {
@@ -78,8 +77,8 @@ pub(crate) async fn verify(State(app): State<App>, who: Authenticated) -> Result
 
 /// Takes a checkpoint
 ///
-/// Signed: the log had this hash at this position at this moment. Kept elsewhere, it notices an end
-/// that is missing and a past that was rewritten. Any role but agents.
+/// Signed: the log had this hash at this position at this moment. Kept elsewhere, it reveals a
+/// missing end and a rewritten past. All roles except agents.
 #[utoipa::path(get, path = "/v1/audit/checkpoint", operation_id = "checkpoint", tag = "audit",
     responses((status = 200, body = Checkpoint), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn checkpoint(State(app): State<App>, who: Authenticated) -> Result<Json<Value>, ApiError> {
@@ -87,9 +86,9 @@ pub(crate) async fn checkpoint(State(app): State<App>, who: Authenticated) -> Re
     Ok(Json(signed::sign(&app.key, &checkpoint)))
 }
 
-/// The key that checks what this server signs
+/// Returns the public key of this server's signatures
 ///
-/// As PEM. Needs no token; keep it elsewhere.
+/// As PEM. Needs no token.
 #[utoipa::path(get, path = "/v1/audit/key", operation_id = "audit_key", tag = "audit", security(()),
     responses((status = 200, body = String, content_type = "application/x-pem-file")))]
 pub(crate) async fn key(State(app): State<App>) -> impl IntoResponse {

@@ -1,4 +1,4 @@
-//! `GET /v1/clearance` and `GET /v1/clearance/wait`: what an agent asks before each piece of work.
+//! `GET /v1/clearance` and `GET /v1/clearance/wait`: an agent's request for clearance.
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{AnswerGiven, BlockedBy, Clearance, ClearanceFor, ClearanceWaited, Problem};
@@ -7,15 +7,16 @@ use folkmoot_engine::{ClearanceGranted, ClearanceRefused, Release};
 
 use crate::{
     app::App,
-    auth::{Authenticated, Reader},
+    auth::{Authenticated, Reader, SendPermit},
     error::ApiError,
     extract::Query,
     routes::gates::wait::patience,
 };
 
-/// May this agent work?
+/// Asks whether an agent may work
 ///
-/// Answered from memory. It may when no open halting question and no operator's halt covers it.
+/// Answered from memory. It may work if no open halting question and no operator's halt covers it.
+/// Agents are not told why another agent is halted.
 #[utoipa::path(get, path = "/v1/clearance", operation_id = "check_clearance", tag = "clearance", params(ClearanceFor),
     responses((status = 200, body = Clearance), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn check(
@@ -28,27 +29,29 @@ pub(crate) async fn check(
     if app.engine.can_proceed(agent.as_str(), session) {
         return Ok(Json(Clearance { can_proceed: true, blocked_by: Vec::new(), out_of_touch: false }));
     }
-    let blocked_by = blocked(&app.engine.blocked_by(agent.as_str(), session));
+    let blocked_by = told(&app, &who.principal, &app.engine.blocked_by(agent.as_str(), session)).await;
     let out_of_touch = !app.engine.in_touch();
-    // What covered it may have gone since the first look.
+    // The hold may have gone since the first check.
     Ok(Json(Clearance { can_proceed: blocked_by.is_empty() && !out_of_touch, blocked_by, out_of_touch }))
 }
 
 /// Waits until an agent may work
 ///
-/// Answers when nothing covers it any more, with the answers that cleared it; when what it asked
-/// was denied (and again until it has read that question); or at the timeout. A waiter's own
-/// timeout applies no default.
+/// Answers when nothing halts it any more, with the answers that cleared it; when its question was
+/// denied (repeatedly, until it has acknowledged that); or at the timeout. The timeout applies no
+/// default answer.
 #[utoipa::path(get, path = "/v1/clearance/wait", operation_id = "wait_for_clearance", tag = "clearance", params(ClearanceFor),
     responses((status = 200, body = ClearanceWaited), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn wait(
     State(app): State<App>,
     Reader(who): Reader,
+    sending: SendPermit,
     Query(query): Query<ClearanceFor>,
 ) -> Result<Json<ClearanceWaited>, ApiError> {
     let agent = agent(&query, &who.principal);
     let session = query.session_id.as_ref();
     let timeout = patience(query.timeout_ms);
+    sending.release();
     let ended = tokio::select! {
         ended = app.engine.wait_for_clearance(&who.principal, &agent, session, timeout) => ended,
         () = app.closing.cancelled() => {
@@ -68,7 +71,7 @@ pub(crate) async fn wait(
             cleared: false,
             reason: ReleaseReason::Timeout,
             answers: given(answers),
-            blocked_by: blocked(&blocked_by),
+            blocked_by: told(&app, &who.principal, &blocked_by).await,
         },
         Err(ClearanceRefused::Failed(error)) => return Err(error.into()),
     }))
@@ -78,8 +81,15 @@ fn agent(query: &ClearanceFor, who: &Principal) -> Name {
     query.agent_id.clone().unwrap_or_else(|| who.name.clone())
 }
 
-pub(super) fn blocked(holds: &[std::sync::Arc<Hold>]) -> Vec<BlockedBy> {
-    holds.iter().map(|hold| BlockedBy::from(hold.as_ref())).collect()
+/// What holds somebody, without the reasons that this principal may not read.
+async fn told(app: &App, principal: &Principal, holds: &[std::sync::Arc<Hold>]) -> Vec<BlockedBy> {
+    let mut blocked: Vec<BlockedBy> = holds.iter().map(|hold| BlockedBy::from(hold.as_ref())).collect();
+    for (hold, told) in holds.iter().zip(&mut blocked) {
+        if told.reason.is_some() && !app.engine.may_read_reason(principal, hold).await {
+            told.reason = None;
+        }
+    }
+    blocked
 }
 
 fn given(releases: Vec<Release>) -> Vec<AnswerGiven> {

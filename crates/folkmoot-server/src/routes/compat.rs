@@ -1,5 +1,5 @@
-//! Routes that answer in the shapes of other systems, so that their clients work here unchanged.
-//! docs/decisions/0012-compatible-routes.md says what each is compatible with. They hold no rules.
+//! Routes in the formats of other systems, so that their clients work unchanged.
+//! docs/decisions/0012-compatible-routes.md lists them. They contain no rules.
 
 pub(crate) mod debate_gates;
 pub(crate) mod plan;

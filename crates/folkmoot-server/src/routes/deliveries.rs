@@ -18,7 +18,7 @@ const LIMIT_MAX: u32 = 500;
 
 /// Lists deliveries
 ///
-/// The newest first; `state=dead` are those that nobody was told. Admins can.
+/// The newest first; `state=dead` are those that failed for good. Admins only.
 #[utoipa::path(get, path = "/v1/deliveries", operation_id = "list_deliveries", tag = "webhooks", params(wire::DeliveryListParams),
     responses((status = 200, body = DeliveryList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
@@ -39,7 +39,7 @@ pub(crate) async fn list(
 
 /// Shows a delivery
 ///
-/// How often it was tried, why that failed, and when it is tried next. Admins can.
+/// How often it was tried, why that failed, and when it is tried next. Admins only.
 #[utoipa::path(get, path = "/v1/deliveries/{id}", operation_id = "show_delivery", tag = "webhooks",
     params(("id" = String, Path)),
     responses((status = 200, body = Delivery), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -53,7 +53,7 @@ pub(crate) async fn show(
 
 /// Sends a delivery again
 ///
-/// Now, under the same id, whether it is dead, waits or was delivered. Admins can.
+/// Now, under the same id, in any state. Admins only.
 #[utoipa::path(post, path = "/v1/deliveries/{id}/resend", operation_id = "resend_delivery", tag = "webhooks",
     params(("id" = String, Path)), request_body = Empty,
     responses((status = 200, body = Delivery), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -65,7 +65,7 @@ pub(crate) async fn resend(
     Ok(Json(app.engine.redeliver(caller, parse_id(&id)?).await?.into()))
 }
 
-/// What cannot be an id is an unknown delivery.
+/// An invalid id is an unknown delivery.
 fn parse_id(text: &str) -> Result<DeliveryId, ApiError> {
     let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_delivery", "there is no delivery with this id");
     text.parse().map_err(unknown)

@@ -1,4 +1,4 @@
-//! `/docs`: the API to read and to try, from inside the binary. Nothing is loaded from elsewhere.
+//! `/docs`: interactive API documentation inside the binary. Nothing is loaded from elsewhere.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,8 +12,8 @@ use utoipa_swagger_ui::Config;
 
 use crate::{app::App, error::ApiError, extract::PathText};
 
-/// Scripts and requests only of this server. Styles may also be inside the page, because Swagger UI
-/// puts some there.
+/// Scripts and requests only from this server. Inline styles are allowed, because Swagger UI uses
+/// some.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -21,17 +21,17 @@ static CONFIG: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| {
     let config = Config::from("/openapi.json")
         .use_base_layout()
         .deep_linking(true)
-        // A token that was pasted is gone when the page is.
+        // Forget a pasted token with the page.
         .persist_authorization(false)
         .display_request_duration(true)
         .filter(true)
         .default_models_expand_depth(-1)
-        // It would ask a server of its makers whether the document is right.
+        // The default validator would send the document to its makers.
         .validator_url("none");
     Arc::new(config)
 });
 
-/// It is no part of what it documents.
+/// Not part of the documented API.
 pub(crate) fn router() -> Router<App> {
     Router::new()
         .route("/docs", get(|| async { Redirect::permanent("/docs/") }))
@@ -54,7 +54,7 @@ async fn serve(file: &str) -> Response {
     set(header::CONTENT_SECURITY_POLICY, POLICY);
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(header::REFERRER_POLICY, "no-referrer");
-    // Another version of the server may have another version of this.
+    // Another version of the server may have other files.
     set(header::CACHE_CONTROL, "no-cache");
     if found.gzpipped {
         set(header::CONTENT_ENCODING, "gzip");

@@ -21,22 +21,21 @@ use crate::{
     extract::{self, Query},
 };
 
-/// From where on.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct From {
-    /// The last position you have, where a header cannot be sent; 0 begins at the beginning.
+    /// The last position you have, if you cannot send the header; 0 is the beginning.
     #[serde(default)]
     after: Option<u64>,
 }
 
 /// Follows the feed
 ///
-/// Every event from `Last-Event-ID` on (or from now on), in order, without a gap, and never before
-/// it is committed. Come back with the last id you saw and you miss nothing. Agents see what
-/// concerns their own gates. Where the database has lost the end of its log, the last message is of
-/// type `error`, with a problem of code `log_lost`.
+/// Every event after `Last-Event-ID` (or from now on), in order, without gaps, and only after it is
+/// committed. Reconnect with the last id and you miss nothing. Agents see only events of their own
+/// gates. If the database has lost the end of its log, the last message has the type `error` and
+/// contains a problem with the code `log_lost`.
 #[utoipa::path(get, path = "/v1/events", tag = "feed",
     params(From, ("Last-Event-ID" = Option<u64>, Header, description = "The last position you have")),
     responses((status = 200, body = wire::FeedMessage, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
@@ -48,8 +47,7 @@ pub(crate) async fn events(
 ) -> Result<Response, ApiError> {
     let position = begin(&app, &headers, from).await?;
     let heartbeat = sse::KeepAlive::new().interval(app.heartbeat());
-    // The position alone, before any event: whoever loses the connection now still knows from where
-    // to go on.
+    // The position before any event, so that a client that disconnects now knows where to continue.
     let begins = stream::iter([Ok(sse::Event::default().id(position.to_string()))]);
     Ok(Sse::new(begins.chain(feed(app, who, position))).keep_alive(heartbeat).into_response())
 }
@@ -61,8 +59,7 @@ impl From {
     }
 }
 
-/// The position after which a subscriber wants to begin: the last one it has, or else the log's
-/// end.
+/// The position after which to begin: the client's last one, or the log's end.
 pub(crate) async fn begin(app: &App, headers: &HeaderMap, from: From) -> Result<u64, ApiError> {
     let after = match extract::only(headers, "last-event-id") {
         Some(id) => Some(id.ok().and_then(|id| id.to_str().ok()?.parse().ok()).ok_or_else(|| {
@@ -97,38 +94,34 @@ fn feed(app: App, who: Authenticated, position: u64) -> impl Stream<Item = Resul
     })
 }
 
-/// What a subscriber is told last, when the database has lost the end of its log.
+/// The last message if the database has lost the end of its log.
 fn log_lost() -> sse::Event {
     let problem = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "log_lost", LOG_LOST).into_problem();
     sse::Event::default().event("error").data(serde_json::to_string(&problem).unwrap_or_default())
 }
 
-/// Why a stream ends whose positions mean nothing any more. A WebSocket's reason has at most 123
+/// Why a stream ends whose positions are no longer valid. A WebSocket's reason has at most 123
 /// bytes.
 pub(crate) const LOG_LOST: &str =
     "the database lost the end of its log: what you were told last may be gone; read it again and begin anew";
 
-/// Somebody who follows the feed, through whichever door.
+/// A subscriber of the feed, over SSE or a WebSocket.
 pub(crate) struct Subscriber {
     app: App,
     who: Authenticated,
     position: u64,
     ready: VecDeque<Arc<Event>>,
     door: &'static str,
-    /// Of the log that the position is of.
+    /// Changes when the log that the position belongs to is gone.
     epoch: watch::Receiver<u64>,
 }
 
-/// Why a feed ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FeedEnd {
-    /// The server is told to end.
+    /// The server is shutting down.
     Closing,
-    /// The token is no longer valid.
     Revoked,
-    /// The log cannot be read.
     Unreadable,
-    /// The database has lost the end of the log.
     LogLost,
 }
 
@@ -143,7 +136,7 @@ impl Subscriber {
         &self.who
     }
 
-    /// Before each frame: whose token is gone is told nothing any more.
+    /// Called before each frame: a revoked token gets nothing more.
     pub(crate) async fn must_stand(&self) -> Result<(), FeedEnd> {
         match auth::stands(&self.app, &self.who.token).await {
             true => Ok(()),
@@ -152,18 +145,18 @@ impl Subscriber {
         }
     }
 
-    /// How far it has read. Some of that may be [`ready`](Self::ready) still.
+    /// How far it has read. Some of that may still be [`ready`](Self::ready).
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    /// Forgets what it has read and goes on after `position`.
+    /// Discards what it has read and continues after `position`.
     pub(crate) fn go_on_from(&mut self, position: u64) {
         self.position = position;
         self.ready.clear();
     }
 
-    /// The next event, if it needs not be waited for.
+    /// The next event, if it is available without waiting.
     pub(crate) fn ready(&mut self) -> Option<Arc<Event>> {
         if self.epoch.has_changed().unwrap_or(false) {
             return None;
@@ -171,7 +164,7 @@ impl Subscriber {
         self.ready.pop_front()
     }
 
-    /// The next event. Cancelling this loses nothing.
+    /// The next event. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Result<Arc<Event>, FeedEnd> {
         loop {
             if self.epoch.has_changed().unwrap_or(false) {

@@ -1,4 +1,4 @@
-//! Gates: one file a verb.
+//! Gates: one file per verb.
 
 pub(crate) mod amend;
 pub(crate) mod cancel;

@@ -10,17 +10,17 @@ use crate::{app::App, error::ApiError};
 /// How long the database may take to answer.
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Whether the process lives
+/// Says whether the process is alive
 #[utoipa::path(get, path = "/healthz", tag = "operations", security(()), responses((status = 200, body = String)))]
 pub(crate) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// Whether requests can be served
+/// Says whether requests can be served
 ///
-/// 503 while the database does not answer, and from the moment the server is told to end. Where
-/// only writing fails (the disk is full, or takes nothing any more), it can still be read, and this
-/// says 200 and `degraded` with the reason.
+/// 503 while the database does not answer or the server is shutting down. If only writing fails
+/// (the disk is full or read-only), reading still works, and this is 200 and `degraded` with the
+/// reason.
 #[utoipa::path(get, path = "/readyz", tag = "operations", security(()),
     responses((status = 200, body = String), (status = 503, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn ready(State(app): State<App>) -> Result<String, ApiError> {

@@ -1,4 +1,4 @@
-//! `/metrics`, in the text format of Prometheus.
+//! `/metrics`, in Prometheus's text format.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use folkmoot_engine::{Engine, Error};
 
 use crate::app::App;
 
-/// How long the database may take to answer. Whoever scrapes waits no longer than ten seconds.
+/// How long the database may take to answer. Scrapers usually wait ten seconds.
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Figures for Prometheus
+/// Returns metrics for Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "operations", security(()), responses((status = 200, body = String)))]
 pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
-    // What only the database knows stays as it was while it does not answer: then the other figures
-    // are needed most.
+    // While the database does not answer, its values stay as they were, because the other metrics
+    // are needed most then.
     let asked = tokio::time::timeout(DATABASE_TIMEOUT, ask(&app.engine)).await;
     metrics::gauge!("folkmoot_database_up").set(if matches!(asked, Ok(Ok(()))) { 1.0 } else { 0.0 });
     metrics::gauge!("folkmoot_runs_active").set(app.engine.active_runs() as f64);

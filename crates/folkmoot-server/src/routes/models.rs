@@ -8,8 +8,8 @@ use crate::{app::App, auth::Authenticated, error::ApiError, extract::Query, mode
 
 /// Lists providers
 ///
-/// All who can be asked, as this server's configuration and environment say, with what is missing.
-/// Agents cannot.
+/// All providers of this server's configuration and environment, with what each still needs. Not
+/// for agents.
 #[utoipa::path(get, path = "/v1/models", operation_id = "list_providers", tag = "operations",
     responses((status = 200, body = ProviderList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<Json<ProviderList>, ApiError> {
@@ -20,9 +20,9 @@ pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<J
     Ok(Json(models::list(&*app.voices).await))
 }
 
-/// Says whom this server would ask
+/// Returns the provider that this server would ask
 ///
-/// The provider and the model, before anything is sent to it, and why this one.
+/// The provider and model, and why they are chosen. Nothing is sent to them.
 #[utoipa::path(get, path = "/v1/models/asked", operation_id = "show_asked_model", tag = "operations", params(AskedModelQuery),
     responses((status = 200, body = AskedModel), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn asked(

@@ -10,8 +10,7 @@ use crate::{app::App, auth::Authenticated, error::ApiError, extract::Authenticat
 
 /// Lists channels
 ///
-/// Those of the configuration and the webhooks, with what each is told of and what failed last.
-/// Admins can.
+/// Configured channels and webhooks, with their events and last failures. Admins only.
 #[utoipa::path(get, path = "/v1/notify/channels", operation_id = "list_channels", tag = "webhooks",
     responses((status = 200, body = ChannelList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn channels(State(app): State<App>, who: Authenticated) -> Result<Json<ChannelList>, ApiError> {
@@ -41,7 +40,7 @@ pub(crate) async fn channels(State(app): State<App>, who: Authenticated) -> Resu
     Ok(Json(ChannelList { channels }))
 }
 
-/// What waits after an attempt that failed, else the newest that is dead.
+/// The last failed attempt of a waiting message, else of the newest dead one.
 async fn last_failure(app: &App, principal: &Principal, channel: &str) -> Result<Option<Delivery>, ApiError> {
     for status in [DeliveryStatus::Waiting, DeliveryStatus::Dead] {
         let query = DeliveryQuery {
@@ -60,7 +59,7 @@ async fn last_failure(app: &App, principal: &Principal, channel: &str) -> Result
 
 /// Sends a test to a channel
 ///
-/// At once, and once; the answer says what came of it. Admins can.
+/// Once and at once; the response has the result. Admins only.
 #[utoipa::path(post, path = "/v1/notify/test", operation_id = "test_channel", tag = "webhooks", request_body = TestChannel,
     responses((status = 200, body = Tested), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn test(
@@ -68,6 +67,7 @@ pub(crate) async fn test(
     AuthenticatedCall { caller, body: TestChannel { channel } }: AuthenticatedCall<TestChannel>,
 ) -> Result<Json<Tested>, ApiError> {
     let webhooks = app.engine.webhooks(&caller.principal).await?;
+    app.engine.must_show_person(&caller)?;
     app.engine.must_stand(caller.token.as_ref()).await?;
     let told = if app.notifier.channels().has(&channel) {
         app.notifier.test_channel(&channel).await
@@ -80,7 +80,7 @@ pub(crate) async fn test(
     Ok(Json(tested(&channel, told)))
 }
 
-/// What came of a test.
+/// The result of a test.
 pub(super) fn tested(channel: &str, told: Result<(), SendFailure>) -> Tested {
     let reason = told.err().map(|undelivered| undelivered.reason);
     Tested { channel: channel.to_owned(), delivered: reason.is_none(), reason }

@@ -1,4 +1,4 @@
-//! Plans: one file a verb. `/api/plan` and `/api/approve` are [`planner`](super::planner).
+//! Plans: one file per verb. `/api/plan` and `/api/approve` are in [`compat`](super::compat).
 
 pub(crate) mod events;
 pub(crate) mod export;

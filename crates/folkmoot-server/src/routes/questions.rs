@@ -1,4 +1,4 @@
-//! Questions: one file a verb.
+//! Questions: one file per verb.
 
 pub(crate) mod acknowledge;
 pub(crate) mod ask;
@@ -11,7 +11,7 @@ use folkmoot_core::QuestionId;
 
 use crate::error::ApiError;
 
-/// What cannot be an id is an unknown question.
+/// An invalid id is an unknown question.
 fn parse_id(text: &str) -> Result<QuestionId, ApiError> {
     let unknown = |_| {
         let status = axum::http::StatusCode::NOT_FOUND;

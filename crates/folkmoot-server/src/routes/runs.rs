@@ -1,4 +1,4 @@
-//! Runs: one file a verb.
+//! Runs: one file per verb.
 
 pub(crate) mod cancel;
 pub(crate) mod end;
@@ -15,14 +15,13 @@ use folkmoot_api::wire::{self, WaitingAt};
 use folkmoot_core::Run;
 use folkmoot_engine::{Engine, Error};
 
-/// A run as it is, or as a verb left it: nothing needs to be read, so nothing can fail after a
-/// write.
+/// A run as a verb returned it. Nothing is read, so nothing can fail after a write.
 fn brief(engine: &Engine, run: Run) -> wire::Run {
     let halted_by = engine.halted_by(&run).iter().map(|hold| hold.id.as_str().to_owned()).collect();
     wire::Run { halted_by, ..wire::Run::new(run, engine.now()) }
 }
 
-/// A run with what it waits for and what it gave.
+/// A run with what it waits for and its output.
 async fn shown(engine: &Engine, run: Run) -> Result<wire::Run, Error> {
     let at = engine.waiting_at(&run).await?;
     let waiting_at = WaitingAt {

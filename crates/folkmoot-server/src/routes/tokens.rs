@@ -16,9 +16,9 @@ use crate::{
     extract::{AuthenticatedCall, PathText},
 };
 
-/// Makes a token
+/// Creates a token
 ///
-/// Admins can. The secret is in this answer and nowhere else.
+/// Admins only. The secret is only in this response.
 #[utoipa::path(post, path = "/v1/tokens", operation_id = "create_token", tag = "tokens", request_body = NewToken,
     responses((status = 201, body = Token), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn create(
@@ -34,7 +34,7 @@ pub(crate) async fn create(
 
 /// Lists tokens
 ///
-/// Without their secrets. Admins can.
+/// Without their secrets. Admins only.
 #[utoipa::path(get, path = "/v1/tokens", operation_id = "list_tokens", tag = "tokens",
     responses((status = 200, body = TokenList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<Json<TokenList>, ApiError> {
@@ -44,7 +44,7 @@ pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<J
 
 /// Revokes a token
 ///
-/// At once. Admins can.
+/// At once. Admins only.
 #[utoipa::path(delete, path = "/v1/tokens/{id}", operation_id = "revoke_token", tag = "tokens", params(("id" = String, Path)),
     responses((status = 200, body = Token), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn revoke(

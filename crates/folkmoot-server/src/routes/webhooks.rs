@@ -18,17 +18,17 @@ use crate::{
     notify,
 };
 
-/// Makes a webhook
+/// Creates a webhook
 ///
-/// It is told of events by signed messages, as standardwebhooks.com has them. The secret is in this
-/// answer and nowhere else. Admins can.
+/// It receives events as signed messages according to standardwebhooks.com. The secret is only in
+/// this response. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks", operation_id = "create_webhook", tag = "webhooks", request_body = NewWebhook,
     responses((status = 201, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn create(
     State(app): State<App>,
     AuthenticatedCall { caller, body }: AuthenticatedCall<NewWebhook>,
 ) -> Result<Response, ApiError> {
-    // Who may not is told that, and not what is wrong with the address.
+    // Check the role first: callers without the right learn nothing about the address.
     app.engine.webhooks(&caller.principal).await?;
     let host = check_url(&app, &body.url)?;
     let name = match body.name {
@@ -39,7 +39,7 @@ pub(crate) async fn create(
     let new = webhook::NewWebhook { id, name, url: body.url, events: body.events, key };
     let id = new.id.clone();
     let made = app.engine.create_webhook(caller, new).await?;
-    // A repetition is answered with what was made before, and its secret has been shown.
+    // A repeated request returns the existing webhook, whose secret was already shown.
     let secret = (made.id == id).then(|| notify::secret(&app.key, &made).reveal());
     let location = format!("/v1/webhooks/{}", made.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(Webhook::new(made, secret))).into_response())
@@ -47,7 +47,7 @@ pub(crate) async fn create(
 
 /// Lists webhooks
 ///
-/// Without their secrets. Admins can.
+/// Without their secrets. Admins only.
 #[utoipa::path(get, path = "/v1/webhooks", operation_id = "list_webhooks", tag = "webhooks",
     responses((status = 200, body = WebhookList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<Json<WebhookList>, ApiError> {
@@ -57,7 +57,7 @@ pub(crate) async fn list(State(app): State<App>, who: Authenticated) -> Result<J
 
 /// Shows a webhook
 ///
-/// Without its secret. Admins can.
+/// Without its secret. Admins only.
 #[utoipa::path(get, path = "/v1/webhooks/{id}", operation_id = "show_webhook", tag = "webhooks", params(("id" = String, Path)),
     responses((status = 200, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(
@@ -70,7 +70,7 @@ pub(crate) async fn show(
 
 /// Changes a webhook
 ///
-/// Its address, its events, or whether it is told anything. Admins can.
+/// Its address, its events, or whether it is enabled. Admins only.
 #[utoipa::path(patch, path = "/v1/webhooks/{id}", operation_id = "change_webhook", tag = "webhooks",
     params(("id" = String, Path)), request_body = ChangeWebhook,
     responses((status = 200, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -88,10 +88,10 @@ pub(crate) async fn change(
     Ok(Json(Webhook::new(app.engine.change_webhook(caller, change).await?, None)))
 }
 
-/// Gives a webhook another secret
+/// Gives a webhook a new secret
 ///
-/// What is sent from now on is signed with it, and for a day with the one before too. The secret is
-/// in this answer and nowhere else. Admins can.
+/// New messages are signed with it, and for a day also with the previous one. The secret is only in
+/// this response. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks/{id}/rotate", operation_id = "rotate_webhook", tag = "webhooks",
     params(("id" = String, Path)), request_body = Empty,
     responses((status = 200, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -104,14 +104,14 @@ pub(crate) async fn rotate(
     let rotate = Some(app.key.public().id());
     let change = webhook::WebhookChange { rotate, ..webhook::WebhookChange::of(before.id) };
     let rotated = app.engine.change_webhook(caller, change).await?;
-    // A repetition is answered with what it was before, and its secret has been shown.
+    // A repeated request returns the current state, whose secret was already shown.
     let secret = (rotated.generation > before.generation).then(|| notify::secret(&app.key, &rotated).reveal());
     Ok(Json(Webhook::new(rotated, secret)))
 }
 
 /// Removes a webhook
 ///
-/// What still waits for it is dead. Admins can.
+/// Its undelivered messages are dead. Admins only.
 #[utoipa::path(delete, path = "/v1/webhooks/{id}", operation_id = "remove_webhook", tag = "webhooks",
     params(("id" = String, Path)),
     responses((status = 200, body = Webhook), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -124,9 +124,9 @@ pub(crate) async fn remove(
     Ok(Json(Webhook::new(removed, None)))
 }
 
-/// Sends a test to a webhook
+/// Sends a test message to a webhook
 ///
-/// At once, and once; the answer says what came of it. Admins can.
+/// Once and at once; the response has the result. Admins only.
 #[utoipa::path(post, path = "/v1/webhooks/{id}/test", operation_id = "test_webhook", tag = "webhooks",
     params(("id" = String, Path)), request_body = Empty,
     responses((status = 200, body = Tested), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -136,22 +136,23 @@ pub(crate) async fn test(
     AuthenticatedCall { caller, body: Empty {} }: AuthenticatedCall<Empty>,
 ) -> Result<Json<Tested>, ApiError> {
     let webhook = app.engine.webhook(&caller.principal, &parse_id(&id)?).await?;
+    app.engine.must_show_person(&caller)?;
     app.engine.must_stand(caller.token.as_ref()).await?;
     Ok(Json(tested(webhook.name.as_str(), app.notifier.test_webhook(&webhook, app.engine.now()).await)))
 }
 
-/// A body that says nothing.
+/// An empty body.
 #[derive(serde::Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Empty {}
 
-/// Refuses an address that would never be sent to, as far as can be told now. Gives its host.
+/// Refuses an address that could never be sent to, as far as is known now. Returns its host.
 fn check_url(app: &App, url: &str) -> Result<String, Refusal> {
     let url = app.notifier.guard().check(url).map_err(|refused| Refusal::invalid("url", refused.to_string()))?;
     Ok(url.host_str().unwrap_or_default().to_owned())
 }
 
-/// What cannot be an id is an unknown webhook.
+/// An invalid id is an unknown webhook.
 fn parse_id(text: &str) -> Result<WebhookId, ApiError> {
     let unknown = |_| ApiError::new(StatusCode::NOT_FOUND, "unknown_webhook", "there is no webhook with this id");
     text.parse().map_err(unknown)

@@ -16,10 +16,9 @@ use crate::{
 
 /// Follows the feed over a WebSocket
 ///
-/// As `/v1/events`: each text frame is an event. The first one is `{"position": …}` alone, from
-/// where it begins: now, or after `after`. A client may send `{"after": POSITION}` to begin anew
-/// there. Browsers, which cannot send a header, offer the subprotocols `folkmoot.v1` and
-/// `folkmoot.bearer.TOKEN`.
+/// As `/v1/events`: each text frame is an event. The first frame is `{"position": …}`: now, or
+/// after `after`. A client may send `{"after": POSITION}` to restart there. Browsers, which cannot
+/// send a header, offer the subprotocols `folkmoot.v1` and `folkmoot.bearer.TOKEN`.
 #[utoipa::path(get, path = "/v1/ws", tag = "feed", params(From),
     responses((status = 101, description = "Frames follow, each a wire event"),
         (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
@@ -33,7 +32,6 @@ pub(crate) async fn ws(
     Ok(knock.admit(app, position, FeedDialect))
 }
 
-/// The feed's own messages on a socket.
 struct FeedDialect;
 
 #[derive(Deserialize)]

@@ -1,5 +1,4 @@
-//! How much a client may send on a socket, whatever it is: pings, fragments of a message that never
-//! ends, noise.
+//! Limits the bytes a client may send on a socket: pings, endless fragments, noise.
 
 use std::{
     io,
@@ -11,12 +10,12 @@ use std::{
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// At once: a message of the greatest length, and then some.
+/// At once: a message of the maximum length, and some more.
 const BURST: NonZeroU32 = NonZeroU32::new(4 << 20).expect("it is not zero");
-/// And then each second.
+/// Then per second.
 const EACH_SECOND: NonZeroU32 = NonZeroU32::new(64 << 10).expect("it is not zero");
 
-/// A connection on which reading fails when the other side sends too much.
+/// A stream that fails when the other side sends too much.
 #[derive(Debug)]
 pub(super) struct MeteredStream<S> {
     stream: S,
@@ -27,7 +26,6 @@ pub(super) struct MeteredStream<S> {
 #[error("the other side sends too much")]
 struct TooMuch;
 
-/// Whether reading failed because of the meter.
 pub(super) fn is_too_much(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<TooMuch>())
 }

@@ -1,4 +1,4 @@
-//! Whose pages may open a socket. A browser says whose page it is; nobody else needs to.
+//! Checks the origin of the page that opens a socket. Only browsers send one.
 
 use std::str::FromStr;
 
@@ -6,14 +6,13 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 
 use crate::error::ApiError;
 
-/// Where a page is from: scheme and authority, without a default port.
+/// The origin of a page: scheme and authority, without a default port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     scheme: String,
     authority: String,
 }
 
-/// What is no origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an origin is http:// or https:// and a host, with a port if it is not the usual one, and nothing after it")]
 pub struct NoOrigin;
@@ -35,14 +34,13 @@ impl FromStr for Origin {
 }
 
 impl Origin {
-    /// Whether it is this server, as the browser calls it. A proxy may have taken the TLS away, so
-    /// the scheme is the page's.
+    /// Whether it is this server. A proxy may have terminated TLS, so the scheme is ignored.
     fn is(&self, host: &str) -> bool {
         self.authority == without_default_port(host, &self.scheme)
     }
 }
 
-/// Refuses a browser that shows somebody else's page.
+/// Refuses a browser with a foreign page.
 pub(super) fn check(headers: &HeaderMap, allowed: &[Origin]) -> Result<(), ApiError> {
     let mut given = headers.get_all(header::ORIGIN).iter();
     let Some(first) = given.next() else { return Ok(()) };

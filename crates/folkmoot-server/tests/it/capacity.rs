@@ -233,6 +233,33 @@ async fn an_agent_has_so_many_gates_bytes_and_questions_waiting_and_no_more() {
 }
 
 #[tokio::test]
+async fn who_may_halt_and_not_lift_has_so_many_halts_standing_and_no_more() {
+    let limits = || ServerLimits { halts_per_principal: 3, ..ServerLimits::default() };
+    for nodes in everywhere_with(|| limited(limits())).await {
+        let (first, last) = (&nodes[0], nodes.last().unwrap());
+        let halt = json!({"scope": "agent", "agent_id": "agent-b", "reason": "enough"});
+        let raise = |who: &'static str| last.post(who, "/v1/halts", halt.clone());
+        let raised = futures_util::future::join_all((0..20).map(|_| raise("monitor"))).await;
+        let standing: Vec<_> = raised.iter().filter(|answer| answer.status == 201).collect();
+        assert_eq!(standing.len(), 3, "{raised:?}");
+        assert!(raised.iter().all(|answer| answer.status == 201 || answer.code() == "too_many_open"), "{raised:?}");
+        // An admin, who lifts them, has no limit.
+        for _ in 0..5 {
+            assert_eq!(raise("root-of-all").await.status, 201);
+        }
+        let path = format!("/v1/halts/{}", standing[0].json()["id"].as_str().unwrap());
+        assert_eq!(first.delete("root-of-all", &path).await.status, 200);
+        assert_eq!((raise("monitor").await.status, raise("monitor").await.status), (201, 409));
+        // People see who raised each; agents do not.
+        let listed = first.get("alice", "/v1/halts").await.json();
+        let by: Vec<_> = listed["held_by"]["agents"]["agent-b"].as_array().unwrap().iter().collect();
+        assert_eq!(by.iter().filter(|hold| hold["raised_by"] == "monitor").count(), 3, "{listed:#}");
+        assert!(!first.get("agent-b", "/v1/halts").await.body.contains("raised_by"));
+        first.verifies().await;
+    }
+}
+
+#[tokio::test]
 async fn an_agent_sends_no_more_bytes_than_its_share_and_people_send_any_number() {
     let limits = ServerLimits { bytes_per_hour_per_agent: 100 << 10, ..ServerLimits::default() };
     let node = Node::with(limited(limits)).await;
@@ -330,17 +357,73 @@ async fn a_page_of_long_texts_is_short_and_an_agent_that_does_not_read_its_pages
             }
             assert_eq!(seen, 20, "{noun}");
         }
-        let mut unread = Vec::new();
-        for _ in 0..10 {
-            unread.push(connect(node, &stream_of("agent-a", "/v1/gates?limit=500")).await);
-        }
-        let answered = futures_util::future::join_all(unread.iter_mut().map(async |stream| {
-            let mut line = [0; 12];
-            tokio::time::timeout(Duration::from_secs(2), stream.read_exact(&mut line)).await.is_ok()
-        }));
-        assert_eq!(answered.await.into_iter().filter(|answered| *answered).count(), 2);
-        drop(unread);
+        assert_eq!(answered_unread(node, &stream_of("agent-a", "/v1/gates?limit=500")).await, 2);
         assert_eq!(node.get("agent-a", "/v1/gates?limit=1").await.status, 200);
+    }
+}
+
+/// How many of ten requests are answered that arrive on connections of which only the first bytes
+/// are read.
+async fn answered_unread(node: &Node, request: &str) -> usize {
+    let mut unread = Vec::new();
+    for _ in 0..10 {
+        unread.push(connect(node, request).await);
+    }
+    let answered = futures_util::future::join_all(unread.iter_mut().map(async |stream| {
+        let mut line = [0; 12];
+        tokio::time::timeout(Duration::from_secs(2), stream.read_exact(&mut line)).await.is_ok()
+    }));
+    answered.await.into_iter().filter(|answered| *answered).count()
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_read_long_answers_about_its_run_gets_no_more_of_them() {
+    for nodes in everywhere_with(few).await {
+        let node = &nodes[0];
+        assert_eq!(node.post("agent-a", "/v1/runs", json!({"id": "long", "title": "x"})).await.status, 201);
+        let done = json!({"key": "k", "state": "done", "result": "x".repeat(4_000_000)});
+        assert_eq!(node.post("agent-a", "/v1/runs/long/steps", done).await.status, 201);
+        let output = json!({"status": "completed", "output": "x".repeat(4_000_000)});
+        assert_eq!(node.post("agent-a", "/v1/runs/long/end", output).await.status, 200);
+        let begun = r#"{"key": "k", "state": "begun"}"#;
+        let step = format!(
+            "POST /v1/runs/long/steps HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n{begun}",
+            token("agent-a"),
+            begun.len()
+        );
+        for request in [
+            stream_of("agent-a", "/v1/runs/long"),
+            stream_of("agent-a", "/v1/runs/long/wait"),
+            stream_of("agent-a", "/v1/runs/long/journal"),
+            step,
+        ] {
+            assert_eq!(answered_unread(node, &request).await, 2, "{request}");
+            // Who is done with them, one way or the other, gets the next.
+            assert_eq!(node.get("agent-a", "/v1/runs/long").await.status, 200);
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_wait_for_many_gates_answers_with_as_many_as_a_page_holds_and_names_the_rest() {
+    let node = Node::with(few()).await;
+    let mut ids = Vec::new();
+    for _ in 0..30 {
+        let gate = node.opened(json!({"summary": "x".repeat(250_000)})).await;
+        ids.push(gate["id"].as_str().unwrap().to_owned());
+        let approved = node.post("alice", &format!("/v1/gates/{}/approve", ids[ids.len() - 1]), json!({})).await;
+        assert_eq!(approved.status, 200, "{approved:?}");
+    }
+    for all in [true, false] {
+        let (mut seen, mut left) = (0, json!(ids));
+        while left != json!([]) {
+            let waited =
+                node.post("agent-a", "/v1/gates/wait", json!({"ids": left, "all": all, "timeout_ms": 50})).await;
+            assert!(waited.body.len() < 5 << 20, "{} bytes", waited.body.len());
+            seen += waited.json()["decided"].as_array().unwrap().len();
+            left = waited.json()["pending"].clone();
+        }
+        assert_eq!(seen, 30);
     }
 }
 
@@ -398,6 +481,36 @@ async fn nobodys_gates_hide_anothers() {
         assert_eq!(titles(node.get("agent-b", "/v1/gates?interleaved=true").await), ["signal 0", "signal 1"]);
         assert_eq!(titles(node.get("agent-b", "/v1/gates?requested_by=agent-a").await), [""; 0]);
         let both = node.get("alice", "/v1/gates?interleaved=true&status=approved").await;
+        assert_eq!((both.status, both.code().as_str()), (400, "bad_query"));
+    }
+}
+
+#[tokio::test]
+async fn nobodys_questions_hide_anothers() {
+    for nodes in everywhere_with(Setting::default).await {
+        let node = &nodes[0];
+        let ask = async |who: &str, text: String, priority: &str| {
+            let body = json!({"type": "DECISION", "text": text, "priority": priority});
+            assert_eq!(node.post(who, "/v1/questions", body).await.status, 201);
+        };
+        for n in 0..120 {
+            ask("agent-a", format!("noise {n}"), "critical").await;
+        }
+        for n in 0..2 {
+            ask("agent-b", format!("signal {n}"), "low").await;
+        }
+        let texts = |answer: http::Answer| {
+            assert_eq!(answer.status, 200, "{answer:?}");
+            let list = answer.json();
+            let questions = list["questions"].as_array().unwrap().iter();
+            questions.map(|question| question["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let listed = texts(node.get("alice", "/v1/questions?interleaved=true").await);
+        assert_eq!(listed.len(), 50);
+        assert_eq!(listed[..4], ["noise 0", "signal 0", "noise 1", "signal 1"]);
+        // An agent sees its own, whatever it asks for.
+        assert_eq!(texts(node.get("agent-b", "/v1/questions?interleaved=true").await), ["signal 0", "signal 1"]);
+        let both = node.get("alice", "/v1/questions?interleaved=true&status=answered").await;
         assert_eq!((both.status, both.code().as_str()), (400, "bad_query"));
     }
 }

@@ -43,11 +43,43 @@ fn described(schema: &str) -> Value {
     document["components"]["schemas"][schema].clone()
 }
 
+/// What a schema says, here or where it refers to.
+fn resolved(schema: &Value) -> Value {
+    match schema["$ref"].as_str() {
+        Some(reference) => described(reference.strip_prefix("#/components/schemas/").unwrap()),
+        None => schema.clone(),
+    }
+}
+
+#[test]
+fn every_reference_of_the_document_leads_somewhere() {
+    fn references<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
+        match value {
+            Value::Object(fields) => {
+                found.extend(fields.get_key_value("$ref").map(|_| value));
+                fields.values().for_each(|field| references(field, found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    let document = serde_json::to_value(folkmoot_server::document()).unwrap();
+    let mut found = Vec::new();
+    references(&document, &mut found);
+    found.sort_by_key(|reference| reference["$ref"].to_string());
+    found.dedup_by_key(|reference| reference["$ref"].to_string());
+    assert!(found.len() > 150, "only {} references were found", found.len());
+    for reference in found {
+        assert!(resolved(reference).is_object(), "{reference} leads nowhere");
+    }
+}
+
 /// Every word that a request can say, by what the document lists.
 fn words(schema: &str, field: &str) -> Vec<String> {
     let property = described(schema)["properties"][field].clone();
     let either = property["oneOf"].as_array().cloned().unwrap_or_else(|| vec![property.clone()]);
-    let listed = either.iter().find_map(|each| each["enum"].as_array()).unwrap_or_else(|| panic!("{schema}.{field}"));
+    let listed = either.iter().find_map(|each| resolved(each)["enum"].as_array().cloned());
+    let listed = listed.unwrap_or_else(|| panic!("{schema}.{field}"));
     listed.iter().map(|word| word.as_str().unwrap().to_owned()).collect()
 }
 
@@ -133,7 +165,7 @@ fn what_holds_for_every_operation_is_said_of_each() {
             let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
             for parameter in &parameters {
                 assert!(
-                    parameter["schema"]["type"].is_string(),
+                    resolved(&parameter["schema"])["type"].is_string(),
                     "{method} {path}: {parameter} has one type, and not null"
                 );
             }

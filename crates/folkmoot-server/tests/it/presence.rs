@@ -136,6 +136,9 @@ async fn whatever_is_done_in_a_persons_name_takes_the_person() {
     let gate = node.open("Deploy").await;
     let run = node.post("agent-a", "/v1/runs", json!({"title": "Work"})).await.json();
     let run = run["id"].as_str().unwrap();
+    let webhook = json!({"name": "ops", "url": "https://example.org/"});
+    let webhook = node.post("root-of-all", "/v1/webhooks", webhook).await.json();
+    let webhook = format!("/v1/webhooks/{}", webhook["id"].as_str().unwrap());
     let tries = [
         ("POST", format!("{question}/answer"), json!({"answer": "approve"})),
         ("POST", format!("{question}/deny"), json!({})),
@@ -148,8 +151,13 @@ async fn whatever_is_done_in_a_persons_name_takes_the_person() {
         ("POST", format!("/v1/gates/{}/approve", gate.id), json!({"force": true, "reason": "now"})),
         ("POST", "/v1/gates".to_owned(), json!({"summary": "Silence consents", "on_timeout": "approve"})),
         ("POST", "/v1/runs".to_owned(), json!({"title": "In your name"})),
+        ("POST", "/v1/gates".to_owned(), json!({"summary": "In your name", "run_id": "new"})),
         ("POST", format!("/v1/runs/{run}/cancel"), json!({})),
         ("POST", "/v1/webhooks".to_owned(), json!({"url": "https://example.org/"})),
+        ("PATCH", webhook.clone(), json!({"disabled": true})),
+        ("POST", format!("{webhook}/rotate"), json!({})),
+        ("POST", format!("{webhook}/test"), json!({})),
+        ("POST", "/v1/notify/test".to_owned(), json!({"channel": "ops"})),
     ];
     for (method, path, body) in tries {
         let refused = http::send(&node.url, method, &path, &you, &[], &body.to_string()).await;

@@ -641,3 +641,105 @@ async fn a_halted_agent_does_not_work_under_another_name() {
         }
     }
 }
+
+#[tokio::test]
+async fn an_agent_reads_why_it_is_halted_and_not_why_another_is() {
+    for nodes in everywhere().await {
+        let node = &nodes[0];
+        let started = node.post(OTHER, "/v1/runs", json!({"session_id": "theirs"})).await;
+        assert_eq!(started.status, 201, "{started:?}");
+        node.halts(json!({"scope": "agent", "agent_id": OTHER})).await;
+        node.halts(json!({"scope": "session", "session_id": "theirs"})).await;
+        let asked = format!("agent_id={OTHER}&session_id=theirs&timeout_ms=1");
+        for path in [format!("/v1/clearance?{asked}"), format!("/v1/clearance/wait?{asked}")] {
+            for (who, reasons) in [(AGENT, 0), (OTHER, 2), (ALICE, 2), (ADMIN, 2)] {
+                let told = node.get(who, &path).await;
+                // Whoever asks on behalf of another learns that it may not work.
+                assert_eq!(told.json()["blocked_by"].as_array().unwrap().len(), 2, "{who}: {told:?}");
+                assert_eq!(told.body.matches("stop it").count(), reasons, "{who} {path}: {told:?}");
+            }
+        }
+    }
+}
+
+/// A gate is rejected by two.
+fn two_reject() -> Setting {
+    Setting { policy: GatePolicy { reject_quorum: 2, ..GatePolicy::default() }, ..Setting::default() }
+}
+
+#[tokio::test]
+async fn a_run_that_an_agent_executes_does_not_pass_a_gate_that_it_withdrew() {
+    for nodes in everywhere_with(two_reject).await {
+        let (node, last) = (&nodes[0], nodes.last().unwrap());
+        let run = node.starts_own().await;
+        let ship = json!({"key": "ship", "state": "begun"});
+        let gate = open(node, AGENT, json!({"summary": "Ship", "run_id": run, "quorum": 2})).await;
+        let no = node.post(ALICE, &format!("/v1/gates/{gate}/reject"), json!({"reason": "no"})).await;
+        assert_eq!((no.status, no.json()["status"].as_str()), (200, Some("pending")), "{no:?}");
+        let withdrawn = last.post(AGENT, &format!("/v1/gates/{gate}/cancel"), json!({})).await;
+        assert_eq!(withdrawn.status, 200, "{withdrawn:?}");
+        let held = last.records(&run, ship.clone()).await;
+        assert_eq!((held.status, held.code().as_str()), (409, "gate_stopped"), "{held:?}");
+        let held = last.to_run(AGENT, &run, "end", json!({"status": "completed"})).await;
+        assert_eq!((held.status, held.code().as_str()), (409, "gate_stopped"), "{held:?}");
+        let again = open(last, AGENT, json!({"summary": "Ship on Monday", "run_id": run})).await;
+        assert_eq!(node.post(ALICE, &format!("/v1/gates/{again}/approve"), json!({})).await.status, 200);
+        assert_eq!(last.records(&run, ship).await.status, 201);
+        node.verifies().await;
+    }
+}
+
+#[tokio::test]
+async fn a_dedupe_key_returns_the_gate_of_the_same_request_and_of_no_other() {
+    for nodes in everywhere_with(two_reject).await {
+        let (node, last) = (&nodes[0], nodes.last().unwrap());
+        let (run, other) = (node.starts_own().await, node.starts_own().await);
+        let asked = json!({
+            "summary": "Ship", "run_id": run, "dedupe_key": "ship", "timeout_ms": 600_000,
+            "on_behalf_of": "builder"
+        });
+        let gate = open(node, AGENT, asked.clone()).await;
+        let again = last.post(AGENT, "/v1/gates", asked.clone()).await;
+        assert_eq!((again.status, id(&again.json())), (200, gate.clone()), "{again:?}");
+        for (field, value) in [
+            ("run_id", json!(other)),
+            ("self_review", json!("deny")),
+            ("reject_quorum", json!(1)),
+            ("timeout_ms", json!(5_000)),
+            ("on_behalf_of", json!("deployer")),
+        ] {
+            let mut changed = asked.clone();
+            changed[field] = value;
+            let refused = last.post(AGENT, "/v1/gates", changed).await;
+            assert_eq!((refused.status, refused.code().as_str()), (409, "dedupe_conflict"), "{field}: {refused:?}");
+        }
+        let in_session = |session: &str| json!({"summary": "x", "dedupe_key": "s", "session_id": session});
+        open(node, AGENT, in_session("s1")).await;
+        assert_eq!(last.post(AGENT, "/v1/gates", in_session("s2")).await.code(), "dedupe_conflict");
+        assert_eq!(last.post(AGENT, "/v1/gates", in_session("s1")).await.status, 200);
+        // What the gate was given later makes the request no other one.
+        let more = node.post(ALICE, &format!("/v1/gates/{gate}/extend"), json!({"timeout_ms": 900_000})).await;
+        assert_eq!(more.status, 200, "{more:?}");
+        assert_eq!(last.post(AGENT, "/v1/gates", asked).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn no_name_that_differs_from_a_persons_only_in_case_is_taken() {
+    for nodes in everywhere().await {
+        let node = &nodes[0];
+        let question = json!({"type": "CLARIFYING", "text": "x", "agent_id": "ALICE"});
+        for (path, body) in [
+            ("/v1/gates", json!({"summary": "x", "on_behalf_of": "Alice"})),
+            ("/v1/gates", json!({"summary": "x", "run_id": "Alice"})),
+            ("/v1/questions", question),
+            ("/v1/runs", json!({"id": "Alice"})),
+        ] {
+            let refused = node.post(AGENT, path, body).await;
+            assert_eq!(refused.code(), "names_person", "{path}: {refused:?}");
+        }
+        let minted = node.post(ADMIN, "/v1/tokens", json!({"name": "Alice", "role": "agent"})).await;
+        assert_eq!(minted.code(), "role_taken", "{minted:?}");
+        assert_eq!(node.post(AGENT, "/v1/runs", json!({"id": "Alison"})).await.status, 201);
+    }
+}

@@ -1,4 +1,4 @@
-//! Copying a PostgreSQL database into a SQLite file, and such a file into an empty PostgreSQL.
+//! Copies a PostgreSQL database into a SQLite file, and such a file into an empty PostgreSQL.
 
 use std::{path::Path, pin::pin};
 
@@ -18,32 +18,30 @@ use crate::{
     migrate, rows, sqlite,
 };
 
-/// So many rows travel together; a few of such packets wait for whoever writes them.
+/// Rows per packet; a few packets are buffered.
 const PACKET: usize = 500;
 const PACKETS: usize = 4;
 
-/// Rows on their way from one database to the other.
 struct Packet {
-    /// Which of the tables.
+    /// The index of the table.
     table: usize,
     rows: Vec<Vec<Value>>,
 }
 
-/// Copies all tables, as they are in one snapshot, into `to`, an empty file or none. Nobody who
-/// writes waits for this.
+/// Copies all tables of one snapshot into `to`, a new or empty file. Writers are not blocked.
 pub async fn from_postgres(url: &str, to: &Path) -> Result<(), Error> {
     let (mut client, driver) = connect(url).await?;
     let level = IsolationLevel::RepeatableRead;
     let snapshot = client.build_transaction().isolation_level(level).read_only(true).start().await.map_err(failed)?;
-    // A large table takes longer than any answer that a person waits for.
+    // A large table takes longer than the usual timeout.
     snapshot.batch_execute("SET LOCAL statement_timeout = 0").await.map_err(failed)?;
     if !has_tables(&snapshot).await? {
         return Err(Error::Schema("this PostgreSQL database holds no data of Folkmoot".to_owned()));
     }
     let steps = migrate::known(&taken(&snapshot).await?)?;
     let connection = sqlite::connect_bare(to, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
-    // Nobody reads it before it is whole and synced, so nothing of it needs to survive a crash
-    // before that.
+    // Nobody reads the file before it is complete and synced, so it need not survive a crash before
+    // that.
     let quickly = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536";
     connection.execute_batch(quickly).map_err(sqlite::failed)?;
     sqlite::take_steps(&connection, steps)?;
@@ -52,7 +50,7 @@ pub async fn from_postgres(url: &str, to: &Path) -> Result<(), Error> {
     let plan = tables.clone();
     let written = tokio::task::spawn_blocking(move || write(&connection, &plan, arriving));
     let sent = send(&snapshot, &tables, packets).await;
-    // Whoever writes knows better what went wrong than whoever could not send.
+    // The writer's error explains more than the sender's.
     written.await.map_err(|error| Error::Database(format!("the copy was not written: {error}")))??;
     sent?;
     drop(snapshot);
@@ -60,8 +58,7 @@ pub async fn from_postgres(url: &str, to: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads every table to its end. Returns early, and without an error, if nobody takes the packets
-/// any more.
+/// Reads every table. Returns early, without an error, if the receiver is gone.
 async fn send(snapshot: &Transaction<'_>, tables: &[TableOf], packets: mpsc::Sender<Packet>) -> Result<(), Error> {
     for (table, description) in tables.iter().enumerate() {
         let sql = format!("SELECT {} FROM {}", description.names(), description.name);
@@ -91,11 +88,11 @@ fn read(row: &Row, table: &TableOf) -> Result<Vec<Value>, Error> {
     table.columns.iter().enumerate().map(one).collect()
 }
 
-/// Writes all that arrives, in one transaction.
+/// Writes everything that arrives, in one transaction.
 fn write(connection: &Connection, tables: &[TableOf], mut arriving: mpsc::Receiver<Packet>) -> Result<(), Error> {
     let whole = connection.unchecked_transaction().map_err(sqlite::failed)?;
     for table in tables {
-        // The migrations leave a few rows of their own.
+        // The migrations insert a few rows.
         whole.execute(&format!("DELETE FROM {}", table.name), []).map_err(sqlite::failed)?;
     }
     while let Some(Packet { table, rows }) = arriving.blocking_recv() {
@@ -110,7 +107,7 @@ fn write(connection: &Connection, tables: &[TableOf], mut arriving: mpsc::Receiv
     whole.commit().map_err(sqlite::failed)
 }
 
-/// Fills an empty PostgreSQL from a file, all of it or nothing.
+/// Fills an empty PostgreSQL from a file, in one transaction.
 pub async fn into_postgres(file: &Path, url: &str) -> Result<(), Error> {
     let source = sqlite::connect_to_read(file)?;
     schema_of(&source, file)?;
@@ -151,14 +148,13 @@ pub async fn into_postgres(file: &Path, url: &str) -> Result<(), Error> {
     reading.await.map_err(|error| Error::Database(format!("the file was not read: {error}")))??;
     whole.commit().await.map_err(failed)?;
     for table in &tables {
-        // Otherwise the first plans know nothing of how large the tables are.
+        // Otherwise the first plans do not know the tables' sizes.
         client.batch_execute(&format!("ANALYZE {}", table.name)).await.map_err(failed)?;
     }
     driver.abort();
     Ok(())
 }
 
-/// Reads every table of a file to its end.
 fn read_all(source: &Connection, tables: &[TableOf], packets: mpsc::Sender<Packet>) -> Result<(), Error> {
     let snapshot = source.unchecked_transaction().map_err(sqlite::failed)?;
     for (table, description) in tables.iter().enumerate() {
@@ -174,7 +170,7 @@ fn read_all(source: &Connection, tables: &[TableOf], packets: mpsc::Sender<Packe
                 rows.push(columns.collect::<Result<Vec<_>, _>>().map_err(sqlite::failed)?);
             }
             if rows.len() == PACKET || is_last && !rows.is_empty() {
-                // Where nobody takes it any more, whoever took it says why.
+                // If the receiver is gone, it says why.
                 let rows = std::mem::take(&mut rows);
                 if packets.blocking_send(Packet { table, rows }).is_err() {
                     return Ok(());
@@ -188,8 +184,8 @@ fn read_all(source: &Connection, tables: &[TableOf], packets: mpsc::Sender<Packe
     Ok(())
 }
 
-/// A column's value, as PostgreSQL takes it. `Err` says what it is instead: SQLite takes anything,
-/// and somebody may have written to the file by hand.
+/// A column's value for PostgreSQL. `Err` says what it is instead: SQLite accepts anything, and
+/// somebody may have edited the file.
 fn carried(value: Value, kind: ColumnType) -> Result<rows::Value<'static>, &'static str> {
     match (kind, value) {
         (_, Value::Null) => Ok(rows::Value::MaybeInt(None)),
@@ -211,7 +207,7 @@ fn type_of(kind: ColumnType) -> Type {
     }
 }
 
-/// Which of the file's steps the database still needs; refused unless its log is empty.
+/// The file's migrations that the database still needs; refused unless its log is empty.
 async fn must_be_empty<'a>(
     whole: &Transaction<'_>,
     steps: &'a [migrate::Migration],
@@ -241,14 +237,14 @@ pub(super) async fn has_tables(client: &Transaction<'_>) -> Result<bool, Error> 
     Ok(client.query_one(sql, &[]).await.map_err(failed)?.get(0))
 }
 
-/// A connection of its own, and the task that drives it.
+/// A separate connection, and the task that drives it.
 pub(super) async fn connect(url: &str) -> Result<(Client, tokio::task::JoinHandle<()>), Error> {
     let mut config: Config = super::config(url)?;
     config.application_name("folkmoot backup");
     let connecting = timeout(REPLY_TIMEOUT, config.connect(tls::connector()?)).await.map_err(|_| silent())?;
     let (client, connection) = connecting.map_err(failed)?;
     let driver = tokio::spawn(async move {
-        // Whoever waits for an answer is told by the client.
+        // The client reports errors to its callers.
         let _ = connection.await;
     });
     Ok((client, driver))

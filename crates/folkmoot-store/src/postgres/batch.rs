@@ -15,16 +15,17 @@ use std::{
 
 use folkmoot_core::{
     Action, Artifact, Command, Commit, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold,
-    Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, QuotaUsage, Row, Run, RunId, SessionId, Subject,
-    TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId, chain,
+    Judgement, Loaded, Name, Outcome, Principal, Question, QuestionId, QuotaUsage, Record, Row, Run, RunId, SessionId,
+    Subject, TimerChange, Timestamp, TokenId, Wake, Webhook, WebhookId, chain,
     clearance::{Others, Target},
-    debate::record::{self, StoredRow},
+    delivery,
     erase::ContentStatus,
+    gate, halt,
     journal::{Entry, EntryKey, Write},
     judge,
-    question::Asking,
+    question::{self, NewQuestion},
     quota,
-    run::{RunState, Starting},
+    run::{self, NewRun, RunState},
     token::Token,
 };
 use futures_util::future::{join_all, try_join_all};
@@ -89,10 +90,6 @@ pub(super) async fn run(
     if work.is_untouched() {
         client.batch_execute("ROLLBACK").await.map_err(failed)?;
     } else {
-        if let Err(error) = sql.prepare_kept(client, &work.kept_tables()).await {
-            let _ = client.batch_execute("ROLLBACK").await;
-            return Err(failed(error).into());
-        }
         warnings.forget();
         work.write(client, sql).await?;
         if warnings.are_doubtful() {
@@ -112,12 +109,12 @@ struct BatchState {
     usage: HashMap<Name, QuotaUsage>,
     questions: HashMap<QuestionId, Question>,
     halts: HashMap<HaltId, Halt>,
-    /// What holds each agent, session and everyone that a command asks about. Of very many, more
-    /// than this batch can end; so one that is left here is left indeed.
+    /// The holds of each agent, session and everyone that a command asks about. Loads one more hold
+    /// than this batch can release, so any hold that remains is real.
     held: HashMap<Target, HashSet<String>>,
     texts: HashMap<Digest, Vec<u8>>,
     /// What is known of the contents that somebody erases here.
-    kept: HashMap<Digest, ContentStatus>,
+    contents: HashMap<Digest, ContentStatus>,
     runs: HashMap<RunId, Run>,
     /// What was read with each run, as it is by now, except for its node.
     run_extras: HashMap<RunId, RunExtras>,
@@ -142,8 +139,8 @@ struct BatchState {
     new_sessions: Vec<(SessionId, Timestamp)>,
     new_runs: BTreeSet<RunId>,
     new_entries: BTreeSet<(RunId, EntryKey)>,
-    /// What debates keep, each row once.
-    new_kept: BTreeMap<(record::DebateTable, RunId, String), StoredRow>,
+    /// Each record once.
+    new_records: BTreeMap<(RunId, String, String), Record>,
     nodes: BTreeMap<Name, Timestamp>,
     gone_nodes: Vec<Name>,
     new_tokens: Vec<(Token, [u8; 32])>,
@@ -196,55 +193,76 @@ impl BatchState {
 
     fn loaded(&self, command: &Command) -> Loaded {
         let needs = command.needs();
-        let gate = needs.gate.and_then(|id| self.gates.get(id)).cloned();
+        Loaded {
+            credential: needs.credential.and_then(|id| self.tokens.get(id)).cloned(),
+            principals: needs.principals.iter().flat_map(|name| self.named(name)).cloned().collect(),
+            contents: needs.contents.iter().filter_map(|digest| self.contents.get(digest)).copied().collect(),
+            usage: needs.usage.and_then(|name| self.usage.get(name)).copied().unwrap_or_default(),
+            gate: self.loaded_gate(&needs.gate),
+            question: self.loaded_question(needs.question),
+            halt: self.loaded_halt(needs.halt),
+            run: self.loaded_run(&needs.run),
+            token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
+            webhook: self.webhook(needs.webhook.id, needs.webhook.name).cloned(),
+            delivery: delivery::Loaded {
+                delivery: needs.delivery.id.and_then(|id| self.deliveries.get(id)).cloned(),
+                waiting: self.waiting(&needs.delivery.waiting),
+            },
+        }
+    }
+
+    fn loaded_gate(&self, needs: &gate::Needs<'_>) -> gate::Loaded {
+        let gate = needs.id.and_then(|id| self.gates.get(id)).cloned();
         let text = gate.as_ref().filter(|_| needs.summary).and_then(|gate| self.texts.get(&gate.content.summary));
         let pending_duplicate = needs
             .pending_duplicate
             .and_then(|(name, key)| self.pending_duplicates.get(&(name.clone(), key.to_owned())));
-        let question = needs.question.and_then(|id| self.questions.get(id)).cloned();
-        let halt = needs.halt.and_then(|id| self.halts.get(id)).cloned();
-        let others = match (&question, &halt) {
-            (Some(question), _) => {
-                let others = |id: &str| id != question.id.as_str();
-                self.others(others, Some(&question.agent_id), question.session_id.as_ref())
-            }
-            (None, Some(halt)) => {
-                self.others(|id| id != halt.id.as_str(), halt.agent_id.as_ref(), halt.session_id.as_ref())
-            }
-            (None, None) => Others::default(),
-        };
-        let run = needs.run.and_then(|id| self.runs.get(id)).cloned();
-        let extras = needs.run.and_then(|id| self.run_extras.get(id)).copied().unwrap_or_default();
+        gate::Loaded {
+            summary: text.and_then(|bytes| String::from_utf8(bytes.clone()).ok()),
+            pending_duplicate: pending_duplicate.and_then(|id| self.gates.get(id)).cloned(),
+            gate,
+        }
+    }
+
+    fn loaded_question(&self, id: Option<&QuestionId>) -> question::Loaded {
+        let question = id.and_then(|id| self.questions.get(id)).cloned();
+        let others = question.as_ref().map(|question| {
+            let others = |id: &str| id != question.id.as_str();
+            self.others(others, Some(&question.agent_id), question.session_id.as_ref())
+        });
+        question::Loaded { question, others: others.unwrap_or_default() }
+    }
+
+    fn loaded_halt(&self, id: Option<&HaltId>) -> halt::Loaded {
+        let halt = id.and_then(|id| self.halts.get(id)).cloned();
+        let others = halt
+            .as_ref()
+            .map(|halt| self.others(|id| id != halt.id.as_str(), halt.agent_id.as_ref(), halt.session_id.as_ref()));
+        halt::Loaded { halt, others: others.unwrap_or_default() }
+    }
+
+    fn loaded_run(&self, needs: &run::Needs<'_>) -> run::Loaded {
+        let run = needs.id.and_then(|id| self.runs.get(id)).cloned();
+        let extras = needs.id.and_then(|id| self.run_extras.get(id)).copied().unwrap_or_default();
         let parent = run.as_ref().and_then(|run| self.runs.get(run.start.parent.as_ref()?));
         let node = run.as_ref().and_then(|run| node_of(&run.state));
-        let gates_of_run = run.as_ref().filter(|_| needs.gates_of_run).map(|run| self.gates_of(&run.start.id));
-        let open_questions = run.as_ref().filter(|_| needs.open).map(|run| self.open_questions_of(&run.start.id));
-        let entry = needs.run.zip(needs.entry).map(|(run, key)| (run.clone(), key.clone()));
+        let gates = run.as_ref().filter(|_| needs.gates).map(|run| self.gates_of(&run.start.id));
+        let open_questions =
+            run.as_ref().filter(|_| needs.open_questions).map(|run| self.open_questions_of(&run.start.id));
+        let entry = needs.id.zip(needs.entry).map(|(run, key)| (run.clone(), key.clone()));
         let is_free =
             |session: &SessionId, agent: &Name| self.others(|_| true, Some(agent), Some(session)) == Others::default();
-        Loaded {
+        run::Loaded {
             wakes: extras.wakes,
             alive_until: node.and_then(|node| self.alive_until.get(node)).copied(),
             parent_over: extras.parent_over || parent.is_some_and(|parent| parent.ending().is_some()),
-            gates_of_run: gates_of_run.unwrap_or_default(),
+            gates: gates.unwrap_or_default(),
             open_questions: open_questions.unwrap_or_default(),
             entry: entry.and_then(|place| self.entries.get(&place)).cloned(),
-            free: needs.held.is_some_and(|(agents, session)| agents.iter().any(|agent| is_free(session, agent))),
-            question,
-            halt,
-            others,
-            summary: text.and_then(|bytes| String::from_utf8(bytes.clone()).ok()),
-            kept: needs.kept.iter().filter_map(|digest| self.kept.get(digest)).copied().collect(),
-            pending_duplicate: pending_duplicate.and_then(|id| self.gates.get(id)).cloned(),
-            usage: needs.usage.and_then(|name| self.usage.get(name)).copied().unwrap_or_default(),
+            any_agent_free: needs
+                .held
+                .is_some_and(|(agents, session)| agents.iter().any(|agent| is_free(session, agent))),
             run,
-            principals: needs.principals.iter().filter_map(|name| self.principals.get(name)).cloned().collect(),
-            token: needs.token.and_then(|id| self.tokens.get(id)).cloned(),
-            credential: needs.credential.and_then(|id| self.tokens.get(id)).cloned(),
-            webhook: self.webhook(needs.webhook, needs.webhook_named).cloned(),
-            delivery: needs.delivery.and_then(|id| self.deliveries.get(id)).cloned(),
-            deliveries: self.waiting(&needs.waiting),
-            gate,
         }
     }
 
@@ -281,6 +299,11 @@ impl BatchState {
     }
 
     /// The questions of a run that wait or hold, with what else holds what they hold.
+    /// The principals of this name, in whichever case.
+    fn named(&self, name: &Name) -> impl Iterator<Item = &Principal> {
+        self.principals.values().filter(move |known| known.name.as_str().eq_ignore_ascii_case(name.as_str()))
+    }
+
     fn open_questions_of(&self, run: &RunId) -> Vec<(Question, Others)> {
         let open = |question: &&Question| question.closure().is_none() || question.hold().is_some();
         let own = |question: &&Question| question.run_id.as_ref() == Some(run) && open(question);
@@ -332,6 +355,11 @@ impl BatchState {
                 Row::Halt(halt) => {
                     let before = self.halts.get(&halt.id).and_then(Halt::hold);
                     self.hold(before, halt.hold());
+                    let stands = |halt: &Halt| u64::from(halt.lifted.is_none());
+                    let before = self.halts.get(&halt.id).map_or(0, stands);
+                    if let Some(usage) = self.usage.get_mut(&halt.raised_by) {
+                        usage.halts = (usage.halts + stands(&halt)).saturating_sub(before);
+                    }
                     self.new_halts.insert(halt.id.clone());
                     self.halts.insert(halt.id.clone(), *halt);
                 }
@@ -342,8 +370,8 @@ impl BatchState {
                 }
                 Row::Erased { digest, erasures, barred } => {
                     self.texts.remove(&digest);
-                    if let Some(kept) = self.kept.get_mut(&digest) {
-                        *kept = ContentStatus { present: false, erasures, barred, ..*kept };
+                    if let Some(content) = self.contents.get_mut(&digest) {
+                        *content = ContentStatus { present: false, erasures, barred, ..*content };
                     }
                     self.erased.insert(digest, ErasureMark { erasures, barred, sent_again: false });
                 }
@@ -363,8 +391,9 @@ impl BatchState {
                     self.new_entries.insert(place.clone());
                     self.entries.insert(place, *entry);
                 }
-                Row::Debate(row) => {
-                    self.new_kept.insert((row.table(), row.run_id().clone(), row.id()), row);
+                Row::Record(row) => {
+                    let key = (row.run_id.clone(), row.collection.clone(), row.id.clone());
+                    self.new_records.insert(key, *row);
                 }
                 // Nobody is alone on a database that others can reach.
                 Row::Node { node, until, alone: _ } => {
@@ -416,8 +445,8 @@ impl BatchState {
     /// Takes note of content that was sent: whoever erases it later in this batch finds it.
     fn sent(&mut self, digest: Digest, now: Timestamp) {
         let new = ContentStatus { digest, present: false, erasures: 0, barred: false, used_at: now };
-        let kept = self.kept.entry(digest).or_insert(new);
-        (kept.present, kept.used_at) = (true, now);
+        let content = self.contents.entry(digest).or_insert(new);
+        (content.present, content.used_at) = (true, now);
         if let Some(gone) = self.erased.get_mut(&digest) {
             gone.sent_again = true;
         }
@@ -457,9 +486,9 @@ impl BatchState {
                 Some(_) => {}
             }
         }
-        let kept = |gate: &Gate| if gate.decision().is_none() { (1, quota::bytes_of(gate)) } else { (0, 0) };
-        let (before, before_bytes) = self.gates.get(&gate.id).map_or((0, 0), kept);
-        let (after, after_bytes) = kept(&gate);
+        let pending = |gate: &Gate| if gate.decision().is_none() { (1, quota::bytes_of(gate)) } else { (0, 0) };
+        let (before, before_bytes) = self.gates.get(&gate.id).map_or((0, 0), pending);
+        let (after, after_bytes) = pending(&gate);
         if let Some(usage) = self.usage.get_mut(&gate.requested_by) {
             usage.gates = (usage.gates + after).saturating_sub(before);
             usage.bytes = (usage.bytes + after_bytes).saturating_sub(before_bytes);
@@ -477,13 +506,6 @@ impl BatchState {
         let quiet = quiet && self.new_deliveries.is_empty() && !self.replayed;
         let empty = self.events.is_empty() && self.timers.is_empty() && self.new_keys.is_empty();
         quiet && empty && self.new_artifacts.is_empty()
-    }
-
-    /// The tables of debates in which something is written.
-    fn kept_tables(&self) -> Vec<&'static str> {
-        let mut tables: Vec<_> = self.new_kept.values().map(|row| rows::debates::table_of(row).name).collect();
-        tables.dedup();
-        tables
     }
 
     async fn write(&self, client: &Client, sql: &PostgresStatements) -> Result<(), BatchFailure> {
@@ -540,14 +562,8 @@ impl BatchState {
             ),
             Columnar::new(&rows::TOKENS, self.new_tokens.iter().map(|(t, hash)| rows::token(t, hash)).collect()),
             Columnar::new(&rows::IDEMPOTENCY, self.new_keys.clone()),
+            Columnar::new(&rows::records::TABLE, self.new_records.values().map(rows::records::record).collect()),
         ];
-        let mut kept: HashMap<&'static str, (&'static Table, Vec<Vec<Value<'_>>>)> = HashMap::new();
-        for row in self.new_kept.values() {
-            let table = rows::debates::table_of(row);
-            kept.entry(table.name).or_insert((table, Vec::new())).1.push(rows::debates::stored(row));
-        }
-        let kept = kept.into_values().map(|(table, rows)| Columnar::new(table, rows));
-        let filled: Vec<Columnar<'_>> = filled.into_iter().chain(kept).collect();
         let arguments: Vec<_> = filled.iter().map(Columnar::arguments).collect();
         let mut writes = Vec::new();
         for (table, arguments) in filled.iter().zip(&arguments) {
@@ -650,39 +666,41 @@ struct TouchedNames<'a> {
 impl<'a> TouchedNames<'a> {
     fn by(&mut self, command: &'a Command, name: &'a Name) {
         match &command.action {
-            Action::Park(parking) if !parking.held.is_empty() => {
+            Action::Run(run::Action::Park(request)) if !request.held.is_empty() => {
                 self.parks = true;
-                self.agents.extend(parking.held.iter().map(Name::as_str));
-                self.sessions.push(parking.session_id.as_str());
+                self.agents.extend(request.held.iter().map(Name::as_str));
+                self.sessions.push(request.session_id.as_str());
             }
-            Action::Ask { asking, .. } => self.asks(asking, asking.run_id.as_ref(), name),
-            Action::Record(recording) => match &recording.write {
-                Write::Ask { asking, .. } => self.asks(asking, Some(&recording.run), name),
+            Action::Question(question::Action::Ask { new_question, .. }) => {
+                self.asks(new_question, new_question.run_id.as_ref(), name)
+            }
+            Action::Run(run::Action::Record(journal_write)) => match &journal_write.write {
+                Write::Ask { new_question, .. } => self.asks(new_question, Some(&journal_write.run), name),
                 // What it starts is in its own session, unless that is said.
-                Write::Start(starting) => self.starts(starting, Some(&recording.run)),
+                Write::Start(new_run) => self.starts(new_run, Some(&journal_write.run)),
                 _ => {}
             },
-            Action::StartRun(starting) => self.starts(starting, None),
-            Action::Raise(raising) => {
-                self.agents.extend(raising.agent_id.as_ref().map(Name::as_str));
-                self.sessions.extend(raising.session_id.as_ref().map(SessionId::as_str));
+            Action::Run(run::Action::Start(new_run)) => self.starts(new_run, None),
+            Action::Halt(halt::Action::Raise(new_halt)) => {
+                self.agents.extend(new_halt.agent_id.as_ref().map(Name::as_str));
+                self.sessions.extend(new_halt.session_id.as_ref().map(SessionId::as_str));
             }
             _ => {}
         }
     }
 
     /// The agent is the one that is named; else the run, or whoever asks.
-    fn asks(&mut self, asking: &'a Asking, run: Option<&'a RunId>, by: &'a Name) {
-        match &asking.agent_id {
+    fn asks(&mut self, new_question: &'a NewQuestion, run: Option<&'a RunId>, by: &'a Name) {
+        match &new_question.agent_id {
             Some(agent) => self.agents.push(agent.as_str()),
             None => self.agents.extend(run.map(RunId::as_str).into_iter().chain([by.as_str()])),
         }
-        self.sessions.extend(asking.session_id.as_ref().map(SessionId::as_str));
+        self.sessions.extend(new_question.session_id.as_ref().map(SessionId::as_str));
         self.runs.extend(run.map(RunId::as_str));
     }
 
-    fn starts(&mut self, starting: &'a Starting, parent: Option<&'a RunId>) {
-        self.sessions.push(starting.session_id.as_ref().map_or(starting.id.as_str(), SessionId::as_str));
+    fn starts(&mut self, new_run: &'a NewRun, parent: Option<&'a RunId>) {
+        self.sessions.push(new_run.session_id.as_ref().map_or(new_run.id.as_str(), SessionId::as_str));
         self.runs.extend(parent.map(RunId::as_str));
     }
 }
@@ -693,50 +711,52 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
     let mut gates = BTreeSet::new();
     let mut amended = BTreeSet::new();
     let (mut duplicate_names, mut duplicate_keys) = (Vec::new(), Vec::new());
-    let (mut using, mut gates_most, mut questions_most, mut runs_most) = (BTreeSet::new(), 0, 0, 0);
+    let (mut using, mut gates_most, mut questions_most) = (BTreeSet::new(), 0, 0);
+    let (mut runs_most, mut halts_most) = (0, 0);
     let (mut questions, mut halts) = (BTreeSet::new(), BTreeSet::new());
     let (mut runs, mut principals, mut tokens) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let (mut owners, mut routes, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     let (mut ending, mut entry_runs, mut entry_keys) = (BTreeSet::new(), Vec::new(), Vec::new());
     let mut touched = TouchedNames::default();
-    let mut kept = BTreeSet::new();
+    let mut contents = BTreeSet::new();
     let (mut claiming, mut at_gates) = (BTreeSet::new(), BTreeSet::new());
     let (mut webhooks, mut webhook_names, mut deliveries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut waiting: BTreeMap<&str, i64> = BTreeMap::new();
     let names: Vec<Name> = commands.iter().map(|command| command.by.name()).collect();
     for (command, name) in commands.iter().zip(&names) {
         let needs = command.needs();
-        gates.extend(needs.gate.map(GateId::as_str));
-        amended.extend(needs.gate.filter(|_| needs.summary).map(GateId::as_str));
+        gates.extend(needs.gate.id.map(GateId::as_str));
+        amended.extend(needs.gate.id.filter(|_| needs.gate.summary).map(GateId::as_str));
         questions.extend(needs.question.map(QuestionId::as_str));
         halts.extend(needs.halt.map(HaltId::as_str));
-        runs.extend(needs.run.map(RunId::as_str));
-        ending.extend(needs.run.filter(|_| needs.open).map(RunId::as_str));
-        at_gates.extend(needs.run.filter(|_| needs.gates_of_run).map(RunId::as_str));
-        if let Some((run, key)) = needs.run.zip(needs.entry) {
+        runs.extend(needs.run.id.map(RunId::as_str));
+        ending.extend(needs.run.id.filter(|_| needs.run.open_questions).map(RunId::as_str));
+        at_gates.extend(needs.run.id.filter(|_| needs.run.gates).map(RunId::as_str));
+        if let Some((run, key)) = needs.run.id.zip(needs.run.entry) {
             entry_runs.push(run.as_str());
             entry_keys.push(key.as_str());
         }
         touched.by(command, name);
-        if let Action::Claim(claim) = &command.action {
-            claiming.insert(claim.node.as_str());
+        if let Action::Run(run::Action::Claim { node, .. }) = &command.action {
+            claiming.insert(node.as_str());
         }
         principals.extend(needs.principals);
         tokens.extend(needs.token.iter().chain(&needs.credential).map(|token| token.as_str()));
-        webhooks.extend(needs.webhook.map(WebhookId::as_str));
-        webhook_names.extend(needs.webhook_named.map(Name::as_str));
-        deliveries.extend(needs.delivery.map(DeliveryId::as_str));
-        for (channel, limit) in needs.waiting {
+        webhooks.extend(needs.webhook.id.map(WebhookId::as_str));
+        webhook_names.extend(needs.webhook.name.map(Name::as_str));
+        deliveries.extend(needs.delivery.id.map(DeliveryId::as_str));
+        for (channel, limit) in needs.delivery.waiting {
             *waiting.entry(channel).or_default() += i64::from(limit);
         }
-        kept.extend(needs.kept.iter().map(Digest::to_string));
+        contents.extend(needs.contents.iter().map(Digest::to_string));
         if let Some(name) = needs.usage {
             using.insert(name.as_str());
             gates_most = gates_most.max(query::counted(command.quota.pending_gates));
             questions_most = questions_most.max(query::counted(command.quota.open_questions));
             runs_most = runs_most.max(query::counted(command.quota.open_runs));
+            halts_most = halts_most.max(query::counted(command.quota.standing_halts));
         }
-        if let Some((name, key)) = needs.pending_duplicate {
+        if let Some((name, key)) = needs.gate.pending_duplicate {
             duplicate_names.push(name.as_str());
             duplicate_keys.push(key);
         }
@@ -759,7 +779,7 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
     let any_held = !questions.is_empty() || !halts.is_empty() || !ending.is_empty() || touched.parks;
     let TouchedNames { agents: touched_agents, sessions: touched_sessions, runs: touched_runs, .. } = touched;
     let (runs, tokens): (Vec<&str>, Vec<&str>) = (runs.into_iter().collect(), tokens.into_iter().collect());
-    let principals: Vec<&str> = principals.iter().map(Name::as_str).collect();
+    let principals: Vec<String> = principals.iter().map(|name| name.as_str().to_ascii_lowercase()).collect();
 
     let claiming: Vec<&str> = claiming.into_iter().collect();
     let (webhooks, webhook_names): (Vec<&str>, Vec<&str>) =
@@ -769,7 +789,7 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
     let (channels, most): (Vec<&str>, Vec<i64>) =
         waiting.into_iter().map(|(channel, most)| (channel, most + deliveries.len() as i64)).unzip();
     let any_webhook = !webhooks.is_empty() || !webhook_names.is_empty();
-    let kept: Vec<String> = kept.into_iter().collect();
+    let contents: Vec<String> = contents.into_iter().collect();
 
     let reads: [(bool, &Statement, Vec<&(dyn ToSql + Sync)>); 21] = [
         (true, &sql.lock_head, vec![]),
@@ -795,8 +815,8 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
         (!deliveries.is_empty(), &sql.load_deliveries, vec![&deliveries]),
         (!channels.is_empty(), &sql.load_waiting, vec![&channels, &most]),
         (!keys.is_empty(), &sql.load_keys, vec![&owners, &routes, &keys]),
-        (!kept.is_empty(), &sql.load_kept, vec![&kept]),
-        (!using.is_empty(), &sql.load_usage, vec![&using, &gates_most, &questions_most, &runs_most]),
+        (!contents.is_empty(), &sql.load_contents, vec![&contents]),
+        (!using.is_empty(), &sql.load_usage, vec![&using, &gates_most, &questions_most, &runs_most, &halts_most]),
     ];
     let asked = reads.iter().map(|(needed, statement, arguments)| async move {
         if *needed { client.query(*statement, arguments).await } else { Ok(Vec::new()) }
@@ -824,7 +844,7 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
         deliveries,
         waiting,
         keys,
-        kept,
+        contents,
         usage,
     ] = <[_; 21]>::try_from(found).expect("twenty-one were asked");
 
@@ -840,7 +860,8 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
     }
     for row in &usage {
         let count = |n| Ok::<_, Error>(row.int(n)? as u64);
-        let usage = QuotaUsage { gates: count(1)?, bytes: count(2)?, questions: count(3)?, runs: count(4)? };
+        let (gates, bytes, questions, runs) = (count(1)?, count(2)?, count(3)?, count(4)?);
+        let usage = QuotaUsage { gates, bytes, questions, runs, halts: count(5)? };
         work.usage.insert(rows::parse(&row.text(0)?)?, usage);
     }
     for row in &summaries {
@@ -881,9 +902,9 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
         let principal = rows::read_principal(row)?;
         work.principals.insert(principal.name.clone(), principal);
     }
-    for row in &kept {
-        let kept = rows::read_kept(row)?;
-        work.kept.insert(kept.digest, kept);
+    for row in &contents {
+        let content = rows::read_content_status(row)?;
+        work.contents.insert(content.digest, content);
     }
     for row in &tokens {
         let token = rows::read_token(row)?;

@@ -1,4 +1,4 @@
-//! Looking at a PostgreSQL from the outside.
+//! Examines a PostgreSQL from outside.
 
 use folkmoot_core::{Head, Timestamp};
 
@@ -10,16 +10,15 @@ use crate::{
     rows::{self, Columns},
 };
 
-/// One setting of the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub name: &'static str,
     pub value: String,
-    /// Whether a commit that was acknowledged survives a crash with it.
+    /// Whether an acknowledged commit survives a crash with it.
     pub safe: bool,
 }
 
-/// Looks at the database that `url` names, and makes no tables there.
+/// Examines the database at `url`, without creating tables.
 pub async fn look_at_postgres(url: &str) -> Result<Health, Error> {
     let (mut client, driver) = backup::connect(url).await?;
     let looked = tokio::time::timeout(READ_TIMEOUT, async {
@@ -27,7 +26,7 @@ pub async fn look_at_postgres(url: &str) -> Result<Health, Error> {
         let asked = SystemClock.now();
         let database = transaction.query_one(CLOCK, &[]).await.map_err(failed)?.int(0)?;
         let now = SystemClock.now();
-        // It looked at its clock at some moment between.
+        // It read its clock somewhere in between.
         let ahead_micros = database - (asked.as_micros() + now.as_micros()) / 2;
         let mut settings = Vec::new();
         for name in ["synchronous_commit", "fsync", "full_page_writes"] {
@@ -37,8 +36,8 @@ pub async fn look_at_postgres(url: &str) -> Result<Health, Error> {
                 .map_err(failed)?
                 .try_get(0)
                 .map_err(failed)?;
-            // A session of ours asks for what it needs; off for the whole server cannot be asked
-            // away.
+            // Our sessions can set this one; a setting that is off for the whole server cannot be
+            // overridden.
             let safe = name == "synchronous_commit" || value == "on";
             settings.push(Setting { name, value, safe });
         }

@@ -1,4 +1,4 @@
-//! One per node: learns what other nodes have written, and tells them when this one has.
+//! One per node: learns what other nodes have written, and notifies them of this node's writes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,9 +19,9 @@ use crate::{
     rows::{self, Columns},
 };
 
-/// Looked for at least this often, whatever was or was not notified.
+/// Check at least this often, whatever was notified.
 const RESCAN: Duration = Duration::from_secs(1);
-/// A transaction that notifies takes a lock on the whole cluster, so it is done seldom.
+/// NOTIFY takes a cluster-wide lock at commit, so it is sent rarely.
 const NOTIFY_EVERY: Duration = Duration::from_millis(10);
 
 pub(super) struct PostgresListener {
@@ -32,12 +32,12 @@ pub(super) struct PostgresListener {
     pub(super) heard: Arc<RecentLooks>,
     /// This node has written something.
     pub(super) hint: Arc<Notify>,
-    /// This node has written something after what it does not know yet.
+    /// This node has written something beyond what it knows.
     pub(super) gap: Arc<Notify>,
 }
 
 impl PostgresListener {
-    /// Listens for ever, with a new connection whenever the old one is lost.
+    /// Listens for ever, and reconnects when the connection is lost.
     pub(super) async fn run(self) {
         loop {
             if let Err(error) = self.listen().await {
@@ -55,7 +55,7 @@ impl PostgresListener {
             let mut messages = futures_util::stream::poll_fn(move |cx| connection.poll_message(cx));
             while let Some(Ok(message)) = messages.next().await {
                 if let AsyncMessage::Notification(_) = message {
-                    // Full means that a look is already due.
+                    // Full means that a check is already due.
                     let _ = told.try_send(());
                 }
             }
@@ -77,8 +77,7 @@ impl PostgresListener {
             tokio::select! {
                 _ = tick.tick() => {
                     self.rescan(client, &events).await?;
-                    // A node that only reads keeps the database's time too: it looks for timers
-                    // that are due.
+                    // A node that only reads also needs the database's time, for its timers.
                     let clock = timeout(REPLY_TIMEOUT, client.query_one(CLOCK, &[])).await.map_err(|_| silent())?;
                     self.time.learn(clock.map_err(failed)?.int(0)?);
                 }
@@ -98,8 +97,8 @@ impl PostgresListener {
         }
     }
 
-    /// Reads what comes after what is known. The last event that is known is read too: where it is
-    /// gone, or another is in its place, the database has lost the end of the log.
+    /// Reads the events after the last known one, and that one too: if it is missing or different,
+    /// the database has lost the end of the log.
     async fn rescan(&self, client: &Client, events: &Statement) -> Result<(), Error> {
         loop {
             let asked_at = std::time::Instant::now();

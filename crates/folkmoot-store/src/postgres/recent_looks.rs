@@ -1,4 +1,4 @@
-//! When this node last knew all that was in the log.
+//! When this node last knew the whole log.
 
 use std::{
     collections::VecDeque,
@@ -6,12 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How many looks at the log are remembered. Whoever is further behind than these knows nothing.
+/// How many reads of the log are remembered. A follower further behind knows nothing.
 const LOOKS: usize = 256;
 
-/// The last looks at the log, each with its end at that moment. Those who follow the log take what
-/// a look has found a little later: until then they know what the look before it found, and are as
-/// old as that.
+/// The latest reads of the log, each with its end at that time. Followers apply a read a little
+/// later; until then they know only the previous one, and are as old as that.
 #[derive(Debug)]
 pub(super) struct RecentLooks(Mutex<VecDeque<(u64, Instant)>>);
 
@@ -20,12 +19,12 @@ impl RecentLooks {
         Self(Mutex::new(VecDeque::from([(end, moment)])))
     }
 
-    /// Forgets the looks at a log that is no more.
+    /// Forgets reads of a log that is gone.
     pub(super) fn start_over(&self, end: u64, moment: Instant) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = VecDeque::from([(end, moment)]);
     }
 
-    /// At this moment the log ended here.
+    /// Records that the log ended here at this moment.
     pub(super) fn all(&self, end: u64, moment: Instant) {
         let mut looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if looks.back().is_some_and(|(last, _)| *last == end) {
@@ -36,7 +35,7 @@ impl RecentLooks {
         looks.drain(..surplus);
     }
 
-    /// How long ago the log ended where whoever knows it up to this position thinks it does.
+    /// How long ago the log ended at `known`.
     pub(super) fn silence(&self, known: u64) -> Duration {
         let looks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let last = looks.iter().rev().find(|(end, _)| *end <= known);
@@ -50,7 +49,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(3);
 
-    /// A node that stood still looks first and follows later; in between it clears nobody.
+    /// A node that was paused reads first and follows later; in between it clears nobody.
     #[test]
     fn whoever_has_not_taken_what_was_found_is_as_old_as_what_they_took() {
         let long_ago = Instant::now().checked_sub(LONG).expect("the machine has run for longer");

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
-use tokio::sync::OnceCell;
 use tokio_postgres::{Client, Statement};
 
 use super::{CLOCK, dollars};
@@ -17,9 +16,6 @@ macro_rules! statements {
             $($(#[$doc])* pub(super) $name: Statement,)+
             /// For each table that is written.
             insert: HashMap<&'static str, Statement>,
-            /// For each table of debates, once it is needed: a connection that was lost must come
-            /// back soon, and most that is written is of no debate.
-            kept: [OnceCell<Statement>; rows::debates::KEPT.len()],
         }
 
         impl PostgresStatements {
@@ -33,7 +29,7 @@ macro_rules! statements {
                 let inserts = try_join_all(rows::WRITTEN.iter().map(|table| prepare(insert_many(table))));
                 let ($($name,)+ inserts) = tokio::try_join!($(prepare(String::from($sql)),)+ inserts)?;
                 let insert = rows::WRITTEN.iter().map(|table| table.name).zip(inserts).collect();
-                Ok(Self { $($name,)+ insert, kept: Default::default() })
+                Ok(Self { $($name,)+ insert })
             }
         }
     };
@@ -55,7 +51,8 @@ statements! {
                       SELECT content_bytes FROM gates WHERE requested_by = name AND status = 'pending' LIMIT ?2) AS own),
                    (SELECT count(*) FROM (SELECT 1 FROM questions WHERE asked_by = name AND status = 'pending' LIMIT ?3) AS own),
                    (SELECT count(*) FROM (SELECT 1 FROM runs WHERE initiator = name AND kind <> 'external'
-                      AND status NOT IN ('completed', 'failed', 'cancelled') LIMIT ?4) AS own)
+                      AND status NOT IN ('completed', 'failed', 'cancelled') LIMIT ?4) AS own),
+                   (SELECT count(*) FROM (SELECT 1 FROM halts WHERE raised_by = name AND lifted_at IS NULL LIMIT ?5) AS own)
                  FROM unnest(?1::text[]) AS name",
     load_summaries: "SELECT digest, content FROM artifacts WHERE barred = 0 AND digest IN (SELECT summary_digest FROM gates WHERE id = ANY(?1))",
     load_questions: by_id(&rows::QUESTIONS, "id"),
@@ -75,7 +72,7 @@ statements! {
                 "SELECT {} FROM journal WHERE (run_id, key) IN (SELECT * FROM unnest(?1::text[], ?2::text[]))",
                 rows::JOURNAL.names()
             ),
-    load_principals: by_id(&rows::PRINCIPALS, "name"),
+    load_principals: by_id(&rows::PRINCIPALS, "lower(name)"),
     load_tokens: by_id(&rows::TOKENS, "id"),
     load_webhooks: format!(
                 "SELECT {} FROM webhooks WHERE id = ANY(?1) OR (removed_at IS NULL AND name = ANY(?2))",
@@ -91,7 +88,7 @@ statements! {
             ),
     load_keys: "SELECT principal, route, key, fingerprint, outcome FROM idempotency
                  WHERE (principal, route, key) IN (SELECT * FROM unnest(?1::text[], ?2::text[], ?3::text[]))",
-    load_kept: format!("{} WHERE digest = ANY(?1)", rows::SELECT_KEPT),
+    load_contents: format!("{} WHERE digest = ANY(?1)", rows::SELECT_CONTENT_STATUS),
     /// What was sent again since it was erased stays.
     erase: "UPDATE artifacts SET content = CASE WHEN gone.sent_again THEN content END, erasures = gone.erasures, barred = gone.barred
                  FROM unnest(?1::text[], ?2::bigint[], ?3::bigint[], ?4::bool[]) AS gone (digest, erasures, barred, sent_again)
@@ -109,21 +106,9 @@ statements! {
 }
 
 impl PostgresStatements {
-    /// Prepares what inserts into these tables of debates.
-    pub(super) async fn prepare_kept(&self, client: &Client, tables: &[&str]) -> Result<(), tokio_postgres::Error> {
-        let needed =
-            rows::debates::KEPT.into_iter().zip(&self.kept).filter(|((table, _), _)| tables.contains(&table.name));
-        try_join_all(needed.map(|((table, _), statement)| async move {
-            statement.get_or_try_init(|| async { client.prepare(&insert_many(table)).await }).await
-        }))
-        .await
-        .map(drop)
-    }
-
-    /// What inserts into a table, of which those of debates were prepared.
+    /// What inserts into a table.
     pub(super) fn insert(&self, name: &str) -> &Statement {
-        let kept = || rows::debates::KEPT.iter().zip(&self.kept).find(|((table, _), _)| table.name == name)?.1.get();
-        self.insert.get(name).or_else(kept).expect("every table that is written has its statement")
+        self.insert.get(name).expect("every table that is written has its statement")
     }
 }
 

@@ -1,18 +1,16 @@
-//! What PostgreSQL says beside its answers: some commits succeed with a warning that takes the
-//! success back.
+//! PostgreSQL's warnings: some commits succeed with a warning that withdraws the success.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio_postgres::error::{DbError, SqlState};
 
-/// Whether a warning has come since the last look that makes a commit doubtful.
+/// Whether a warning since the last check makes a commit doubtful.
 #[derive(Debug, Default)]
 pub(super) struct Warnings {
     doubtful: AtomicBool,
 }
 
 impl Warnings {
-    /// Takes a notice of the connection.
     pub(super) fn take(&self, notice: &DbError) {
         if makes_doubtful(notice) {
             tracing::warn!("the database warns of a commit: {}", notice.message());
@@ -20,23 +18,21 @@ impl Warnings {
         }
     }
 
-    /// Forgets what came before a commit.
     pub(super) fn forget(&self) {
         self.doubtful.store(false, Ordering::SeqCst);
     }
 
-    /// Whether the commit since then is doubtful.
     pub(super) fn are_doubtful(&self) -> bool {
         self.doubtful.load(Ordering::SeqCst)
     }
 }
 
-/// Whoever cancels a COMMIT that waits for a standby makes PostgreSQL answer success, with a
-/// warning (of the general class 01000) that the standby may not have it: it is lost if the primary
-/// is. The second code comes where the session is ended instead, the third where the transaction
-/// was no longer there. The texts are translated, so they are not compared.
+/// Cancelling a COMMIT that waits for a standby makes PostgreSQL report success, with a warning (of
+/// the general class 01000) that the standby may not have it: it is lost if the primary is. The
+/// second code is sent if the session is ended instead, the third if the transaction was no longer
+/// there. The texts are translated, so they are not compared.
 fn makes_doubtful(notice: &DbError) -> bool {
-    // A trigger of somebody else's that says `RAISE WARNING` has the general class too.
+    // A foreign trigger's `RAISE WARNING` has the general class too.
     let raised = notice.routine() == Some("exec_stmt_raise");
     let code = notice.code();
     let general = *code == SqlState::WARNING && !raised;

@@ -1,5 +1,4 @@
-//! The queue of one node: takes what has come while the last batch was written, and writes it in
-//! one transaction.
+//! A node's queue: takes what has arrived during the last batch, and writes it in one transaction.
 
 use std::{
     sync::Arc,
@@ -29,11 +28,10 @@ use crate::{
     recent::{OfferResult, Recent},
 };
 
-/// The most commands in one transaction.
 const BATCH: usize = 128;
 /// How long a batch may take before the database counts as lost.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often a lost database is tried again. What comes in between is told at once.
+/// How often to reconnect to a lost database. Commands in between fail at once.
 const RETRY: Duration = Duration::from_millis(200);
 
 /// A command, and where to send its outcome.
@@ -73,15 +71,13 @@ impl PostgresWriter {
         Self { config, tls, recent, time, hint, gap, link, figures: Figures::new() }
     }
 
-    /// Works until the store is dropped.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<PostgresJob>) {
         let mut jobs = Vec::with_capacity(BATCH);
         while queue.recv_many(&mut jobs, BATCH).await > 0 {
             let (commands, replies): (Vec<_>, Vec<_>) = jobs.drain(..).map(|job| (job.command, job.reply)).unzip();
             let answers = self.write(&commands).await;
             for (reply, answer) in replies.into_iter().zip(answers) {
-                // A caller that has gone away gets its answer by asking again with the same
-                // idempotency key.
+                // A caller that is gone can ask again with the same idempotency key.
                 let _ = reply.send(answer);
             }
         }
@@ -90,8 +86,8 @@ impl PostgresWriter {
     async fn write(&mut self, commands: &[Command]) -> Vec<Result<WriteResult, Error>> {
         match self.attempt(commands).await {
             Ok(answers) => answers,
-            // One of them broke a constraint, ran into another node, or needs a row that cannot be
-            // read: alone, each gets an answer of its own.
+            // One of them broke a constraint, collided with another node, or needs an unreadable
+            // row. Alone, each gets its own answer.
             Err(Error::Database(_) | Error::Cancelled(_) | Error::Unreadable(_)) if commands.len() > 1 => {
                 let mut answers = Vec::with_capacity(commands.len());
                 for command in commands {
@@ -185,13 +181,13 @@ async fn connect(config: &Config, tls: &TlsConnector) -> Result<WriterConnection
         let mut messages = futures_util::stream::poll_fn(move |cx| connection.poll_message(cx));
         while let Some(message) = messages.next().await {
             match message {
-                // The answers that follow a notice are handed out only after the next poll, so
-                // whoever is told that the COMMIT is done finds its warning here.
+                // Responses after a notice are delivered only after the next poll, so a caller that
+                // learns of its COMMIT finds the warning here.
                 Ok(AsyncMessage::Notice(notice)) => heard.take(&notice),
                 Ok(_) => {}
                 Err(error) => {
                     tracing::warn!("the connection that writes to the database was lost: {error}");
-                    // What is polled after an error may never answer.
+                    // After an error, further polls may never answer.
                     break;
                 }
             }

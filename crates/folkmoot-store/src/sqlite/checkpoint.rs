@@ -1,5 +1,5 @@
-//! Moves what is in the write-ahead log into the database, beside the writer instead of inside its
-//! commits.
+//! Checkpoints: moves the write-ahead log into the database, beside the writer instead of inside
+//! its commits.
 
 use std::{
     path::Path,
@@ -15,19 +15,19 @@ use crate::Error;
 
 /// From this many pages on, a checkpoint runs beside the writer.
 pub(super) const PAGES_PASSIVE: i32 = 1000;
-/// From this many pages on (32 MB), the writer itself makes the log start again: a passive
-/// checkpoint alone never resets it while there is always another commit.
+/// From this many pages on (32 MB), the writer itself resets the log: a passive checkpoint never
+/// resets it while commits keep coming.
 pub(super) const PAGES_RESTART: i32 = 8192;
 
-/// How long the writer waits, while commands queue, for those who still read what is in the log.
+/// How long the writer waits for readers of the log while commands queue.
 pub(super) const READERS_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// What becomes of the log when all of it is in the database.
+/// What to do with the log after it was moved.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CheckpointMode {
-    /// It is written from its start again.
+    /// Reuse it from its start.
     Restart,
-    /// It is cut off, so that nothing of what it held is left in it.
+    /// Truncate it, so that nothing of its content is left.
     Truncate,
 }
 
@@ -40,7 +40,7 @@ impl CheckpointMode {
     }
 }
 
-/// The way to the thread that makes checkpoints. It ends when this is dropped.
+/// Starts checkpoints on a thread that ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     ask: mpsc::SyncSender<()>,
@@ -75,14 +75,13 @@ impl Checkpointer {
         Ok((Checkpointer { ask, running }, thread))
     }
 
-    /// Asks for a checkpoint, unless one is already asked for.
+    /// Requests a checkpoint, unless one is already requested.
     pub(super) fn ask(&self) {
         let _ = self.ask.try_send(());
     }
 
-    /// Waits for the one that runs, and keeps the next from starting. It moves what the writer
-    /// would otherwise have to move itself, and two at once are one too many: the second finds the
-    /// log busy and can not start it again.
+    /// Waits for a running checkpoint and prevents the next. Two at once conflict: the second finds
+    /// the log busy and cannot reset it.
     pub(super) fn pause(&self) -> MutexGuard<'_, ()> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! A few read-only connections, used on blocking threads; of a database in memory, the writer's
+//! A few read-only connections, used on blocking threads; for a database in memory, the writer's
 //! own.
 
 use std::{
@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use super::writer::SqliteWriter;
 use crate::Error;
 
-/// Reads wait for nobody but each other, and few are needed: each takes microseconds.
+/// Reads do not wait for writes, and each takes microseconds, so few are needed.
 const CONNECTIONS: usize = 4;
 
 #[derive(Debug)]
@@ -60,12 +60,12 @@ impl Pool {
         Ok(Self { path, idle: Arc::new(Mutex::new(vec![first])), permits: Arc::new(Semaphore::new(CONNECTIONS)) })
     }
 
-    /// Closes the connections that nobody uses.
+    /// Closes unused connections.
     pub(super) fn close(&self) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Waits for those who read, closes all connections, and lets nobody read any more.
+    /// Waits for readers, closes all connections, and refuses further reads.
     pub(super) async fn finish(&self) {
         let all = self.permits.acquire_many(CONNECTIONS as u32).await;
         self.permits.close();

@@ -2,10 +2,15 @@
 
 use std::path::Path;
 
+use folkmoot_core::{
+    RecordQuery,
+    record::RecordOrder,
+    run::{RunKind, SummaryStatus},
+};
 use rusqlite::{Connection, OpenFlags};
 
 use super::{connect, migrate, writer};
-use crate::query;
+use crate::{RunSummaryQuery, query};
 
 /// Ten thousand runs. One in a hundred is new, one waits, one waits for clearance, and one is
 /// worked on.
@@ -16,13 +21,14 @@ fn many_runs() -> Connection {
     connection
         .execute_batch(
             "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10000)
-             INSERT INTO runs (id, kind, session_id, initiator, started_at, workflow, parent, status, node, parked_wakes, held)
+             INSERT INTO runs (id, kind, session_id, initiator, started_at, workflow, parent, status, node, parked_wakes, held,
+               title, role, limits, state, epoch, steps, begun, journal_bytes, active_micros, moved_at, seq)
              SELECT 'run-' || n, 'custom', 's' || n, 'bot', n, 'draft@1', 'run-' || (n / 10),
                CASE n % 100 WHEN 0 THEN 'pending' WHEN 1 THEN 'parked' WHEN 2 THEN 'parked' WHEN 3 THEN 'running'
                ELSE 'completed' END,
                CASE n % 100 WHEN 3 THEN 'n1' END,
                CASE n % 100 WHEN 0 THEN -1 WHEN 1 THEN 0 WHEN 2 THEN 0 END,
-               CASE n % 100 WHEN 2 THEN 'a' || n END
+               CASE n % 100 WHEN 2 THEN 'a' || n END, '', 'agent', '{}', '', 0, 0, 0, 0, 0, n, 1
              FROM numbers",
         )
         .unwrap();
@@ -69,4 +75,34 @@ fn a_wake_up_touches_only_those_that_it_wakes() {
     assert_eq!(woken(writer::WAKE_SESSION, &["s202"]), 1);
     assert_eq!(woken(writer::WAKE_SESSION, &["s201"]), 0);
     assert_eq!(woken(writer::WAKE_EVERYONE, &[""]), 100);
+}
+
+#[test]
+fn records_and_summaries_are_found_by_their_indexes() {
+    let connection = many_runs();
+    let of_run = RecordQuery {
+        collection: "attempts".to_owned(),
+        runs: vec!["run-7".parse().unwrap()],
+        ..RecordQuery::default()
+    };
+    let newest = RecordQuery { runs: Vec::new(), order: RecordOrder::Newest, ..of_run.clone() };
+    let one = RecordQuery { runs: Vec::new(), ids: vec!["1".to_owned()], ..of_run.clone() };
+    let by_id = RecordQuery { order: RecordOrder::Id { after: Some("1".to_owned()) }, ..of_run.clone() };
+    let kind = Some(RunKind::Debate);
+    let all = RunSummaryQuery { kind, limit: 9, ..RunSummaryQuery::default() };
+    let paused = RunSummaryQuery { status: Some(SummaryStatus::Paused), ..all.clone() };
+    for (sql, expected) in [
+        (query::records::sql(&of_run).0, "SEARCH records USING INDEX records_by_place (run_id=? AND collection=?)"),
+        (query::records::sql(&newest).0, "SEARCH records USING INDEX records_by_age (collection=?)"),
+        (query::records::sql(&one).0, "SEARCH records USING INDEX records_by_id (collection=? AND id=?)"),
+        (
+            query::records::sql(&by_id).0,
+            "SEARCH records USING INDEX sqlite_autoindex_records_1 (run_id=? AND collection=? AND id>?)",
+        ),
+        (all.sql().unwrap().0, "SEARCH runs USING INDEX runs_by_kind (kind=?)"),
+        (paused.sql().unwrap().0, "SEARCH runs USING INDEX runs_open_by_kind (kind=?)"),
+    ] {
+        let steps = plan(&connection, &sql);
+        assert_eq!(steps[0], expected, "{sql}: {steps:#?}");
+    }
 }

@@ -14,6 +14,8 @@ use folkmoot_core::{
     TimerChange, Timestamp, Wake, chain,
     clearance::{Others, Target},
     judge,
+    record::View,
+    run,
     token::Token,
 };
 use rusqlite::Connection;
@@ -77,6 +79,8 @@ pub(super) enum SqliteJob {
     ForgetKeys(Timestamp, oneshot::Sender<Result<(), Error>>),
     /// Removes what is over since before then, at most so much; the statement says what.
     Forget(&'static str, Timestamp, u32, oneshot::Sender<Result<u64, Error>>),
+    /// Makes each of these views, or replaces it where it is another.
+    CreateViews(&'static [View], oneshot::Sender<Result<(), Error>>),
     /// What was erased before goes from the files too. No part of a batch.
     Scrub(oneshot::Sender<Result<bool, Error>>),
 }
@@ -244,6 +248,17 @@ impl SqliteWriter {
         }
     }
 
+    fn create_view(&self, View { name, sql }: &View) -> Result<(), Error> {
+        let create = format!("CREATE VIEW {name} AS {sql}");
+        let known = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?1";
+        let known = super::all(&self.connection, known, &[Value::Text((*name).into())], |row| row.text(0))?;
+        if known.contains(&create) {
+            return Ok(());
+        }
+        let replace = format!("DROP VIEW IF EXISTS {name}; {create}");
+        self.connection.execute_batch(&replace).map_err(failed)
+    }
+
     /// All of it or nothing. There is no savepoint for each command: it would keep a copy of every
     /// page that is touched, for the sake of failures that hardly ever happen.
     fn write(&self, jobs: &[SqliteJob]) -> Result<Batch, Error> {
@@ -270,6 +285,10 @@ impl SqliteWriter {
                 SqliteJob::Forget(sql, before, limit, _) => {
                     let arguments = [Value::Int(before.as_micros()), Value::Int((*limit).into())];
                     batch.forgotten = self.execute(sql, &arguments)? as u64;
+                    Ok(Outcome::Nothing)
+                }
+                SqliteJob::CreateViews(views, _) => {
+                    views.iter().try_for_each(|view| self.create_view(view))?;
                     Ok(Outcome::Nothing)
                 }
                 SqliteJob::Scrub(_) => unreachable!("it was taken out of the batch"),
@@ -342,7 +361,7 @@ impl SqliteWriter {
                     self.insert(&rows::RUNS, &rows::run(run))?;
                 }
                 Row::Entry(run, entry) => self.insert(&rows::JOURNAL, &rows::entry(run, entry))?,
-                Row::Debate(row) => self.insert(rows::debates::table_of(row), &rows::debates::stored(row))?,
+                Row::Record(row) => self.insert(&rows::records::TABLE, &rows::records::record(row))?,
                 Row::Node { node, until, alone } => {
                     if *alone {
                         self.execute("DELETE FROM nodes", &[])?;
@@ -410,38 +429,73 @@ impl SqliteWriter {
     fn load(&self, command: &Command) -> Result<Loaded, Error> {
         let needs = command.needs();
         let mut loaded = Loaded { credential: self.credential(command)?, ..Loaded::default() };
-        if let Some(id) = needs.gate {
-            loaded.gate = self.one(&self.sql.load_gate, &[Value::Text(id.as_str().into())], rows::read_gate)?;
+        if let Some(id) = needs.gate.id {
+            loaded.gate.gate = self.one(&self.sql.load_gate, &[Value::Text(id.as_str().into())], rows::read_gate)?;
         }
-        if let (true, Some(gate)) = (needs.summary, &loaded.gate) {
+        if let (true, Some(gate)) = (needs.gate.summary, &loaded.gate.gate) {
             let digest = [Value::Text(gate.content.summary.to_string().into())];
             let text = self.one(query::SHOWN, &digest, |row| row.maybe_bytes(0))?;
-            loaded.summary = text.flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+            loaded.gate.summary = text.flatten().and_then(|bytes| String::from_utf8(bytes).ok());
         }
         if let Some(name) = needs.usage {
             loaded.usage = self.usage(name, command.quota)?;
         }
-        if let Some((requester, key)) = needs.pending_duplicate {
+        if let Some((requester, key)) = needs.gate.pending_duplicate {
             let arguments = [Value::Text(requester.as_str().into()), Value::Text(key.into())];
-            loaded.pending_duplicate = self.one(&self.sql.load_pending_duplicate, &arguments, rows::read_gate)?;
+            loaded.gate.pending_duplicate = self.one(&self.sql.load_pending_duplicate, &arguments, rows::read_gate)?;
         }
         if let Some(id) = needs.question {
             let question =
                 self.one(&self.sql.load_question, &[Value::Text(id.as_str().into())], rows::read_question)?;
             if let Some(question) = &question {
                 let (agent, session) = (Some(&question.agent_id), question.session_id.as_ref());
-                loaded.others = self.others(id.as_str(), None, agent, session)?;
+                loaded.question.others = self.others(id.as_str(), None, agent, session)?;
             }
-            loaded.question = question;
+            loaded.question.question = question;
         }
         if let Some(id) = needs.halt {
             let halt = self.one(&self.sql.load_halt, &[Value::Text(id.as_str().into())], rows::read_halt)?;
             if let Some(halt) = &halt {
-                loaded.others = self.others(id.as_str(), None, halt.agent_id.as_ref(), halt.session_id.as_ref())?;
+                let (agent, session) = (halt.agent_id.as_ref(), halt.session_id.as_ref());
+                loaded.halt.others = self.others(id.as_str(), None, agent, session)?;
             }
-            loaded.halt = halt;
+            loaded.halt.halt = halt;
         }
-        if let Some(id) = needs.run {
+        loaded.run = self.load_run(&needs.run)?;
+        if !needs.contents.is_empty() {
+            loaded.contents = super::content_statuses(&self.connection, &needs.contents)?;
+        }
+        for name in &needs.principals {
+            let sql = "SELECT name, role FROM principals WHERE lower(name) = lower(?1)";
+            let name = [Value::Text(name.as_str().into())];
+            loaded.principals.extend(all(&self.connection, sql, &name, rows::read_principal)?);
+        }
+        if let Some(token) = needs.token {
+            loaded.token = self.one(&self.sql.load_token, &[Value::Text(token.as_str().into())], rows::read_token)?;
+        }
+        if let Some(id) = needs.webhook.id {
+            let id = [Value::Text(id.as_str().into())];
+            loaded.webhook = self.one(&self.sql.load_webhook, &id, rows::read_webhook)?;
+        }
+        if let Some(name) = needs.webhook.name {
+            let name = [Value::Text(name.as_str().into())];
+            loaded.webhook = self.one(&self.sql.load_webhook_named, &name, rows::read_webhook)?;
+        }
+        if let Some(id) = needs.delivery.id {
+            let id = [Value::Text(id.as_str().into())];
+            loaded.delivery.delivery = self.one(&self.sql.load_delivery, &id, rows::read_delivery)?;
+        }
+        for (channel, limit) in needs.delivery.waiting {
+            let arguments = [Value::Text(channel.into()), Value::Int(limit.into())];
+            let waiting = all(&self.connection, &self.sql.load_waiting, &arguments, rows::read_delivery)?;
+            loaded.delivery.waiting.extend(waiting);
+        }
+        Ok(loaded)
+    }
+
+    fn load_run(&self, needs: &run::Needs<'_>) -> Result<run::Loaded, Error> {
+        let mut loaded = run::Loaded::default();
+        if let Some(id) = needs.id {
             let key = [Value::Text(id.as_str().into())];
             let found = self.one(&self.sql.load_run, &key, rows::read_run_with_extras)?;
             if let Some((run, extras)) = found {
@@ -449,10 +503,10 @@ impl SqliteWriter {
                     (extras.wakes, extras.alive_until, extras.parent_over);
                 loaded.run = Some(run);
             }
-            if needs.gates_of_run && loaded.run.is_some() {
-                loaded.gates_of_run = all(&self.connection, &self.sql.load_gates_of_run, &key, rows::read_gate)?;
+            if needs.gates && loaded.run.is_some() {
+                loaded.gates = all(&self.connection, &self.sql.load_gates_of_run, &key, rows::read_gate)?;
             }
-            if needs.open && loaded.run.is_some() {
+            if needs.open_questions && loaded.run.is_some() {
                 let questions = all(&self.connection, &self.sql.load_open_questions, &key, rows::read_question)?;
                 for question in questions {
                     let (agent, session) = (Some(&question.agent_id), question.session_id.as_ref());
@@ -468,35 +522,8 @@ impl SqliteWriter {
         if let Some((agents, session)) = needs.held {
             for agent in agents {
                 let others = self.others("", None, Some(agent), Some(session))?;
-                loaded.free |= others == Others::default();
+                loaded.any_agent_free |= others == Others::default();
             }
-        }
-        if !needs.kept.is_empty() {
-            loaded.kept = super::kept(&self.connection, &needs.kept)?;
-        }
-        for name in &needs.principals {
-            let sql = "SELECT name, role FROM principals WHERE name = ?1";
-            loaded.principals.extend(self.one(sql, &[Value::Text(name.as_str().into())], rows::read_principal)?);
-        }
-        if let Some(token) = needs.token {
-            loaded.token = self.one(&self.sql.load_token, &[Value::Text(token.as_str().into())], rows::read_token)?;
-        }
-        if let Some(id) = needs.webhook {
-            let id = [Value::Text(id.as_str().into())];
-            loaded.webhook = self.one(&self.sql.load_webhook, &id, rows::read_webhook)?;
-        }
-        if let Some(name) = needs.webhook_named {
-            let name = [Value::Text(name.as_str().into())];
-            loaded.webhook = self.one(&self.sql.load_webhook_named, &name, rows::read_webhook)?;
-        }
-        if let Some(id) = needs.delivery {
-            let id = [Value::Text(id.as_str().into())];
-            loaded.delivery = self.one(&self.sql.load_delivery, &id, rows::read_delivery)?;
-        }
-        for (channel, limit) in needs.waiting {
-            let arguments = [Value::Text(channel.into()), Value::Int(limit.into())];
-            let waiting = all(&self.connection, &self.sql.load_waiting, &arguments, rows::read_delivery)?;
-            loaded.deliveries.extend(waiting);
         }
         Ok(loaded)
     }
@@ -530,12 +557,14 @@ impl SqliteWriter {
         let gates = self.one(query::PENDING_OF, &of(quota.pending_gates), |row| Ok((row.int(0)?, row.int(1)?)))?;
         let questions = self.one(query::OPEN_OF, &of(quota.open_questions), |row| row.int(0))?;
         let runs = self.one(query::OPEN_RUNS_OF, &of(quota.open_runs), |row| row.int(0))?;
+        let halts = self.one(query::HALTS_OF, &of(quota.standing_halts), |row| row.int(0))?;
         let (gates, bytes) = gates.unwrap_or_default();
         Ok(QuotaUsage {
             gates: gates as u64,
             bytes: bytes as u64,
             questions: questions.unwrap_or_default() as u64,
             runs: runs.unwrap_or_default() as u64,
+            halts: halts.unwrap_or_default() as u64,
         })
     }
 
@@ -643,7 +672,7 @@ impl SqliteStatements {
             ),
             load_delivery: format!("{} WHERE id = ?1", rows::select_deliveries()),
             load_waiting: format!("{} WHERE {}", rows::select_deliveries(), query::LOAD_WAITING),
-            insert: rows::WRITTEN.iter().chain(rows::debates::KEPT.map(|(table, _)| table)).map(insert).collect(),
+            insert: rows::WRITTEN.iter().map(insert).collect(),
         }
     }
 }
@@ -654,7 +683,7 @@ impl SqliteJob {
         // key.
         match self {
             SqliteJob::Execute(_, reply) => drop(reply.send(answer)),
-            SqliteJob::ForgetKeys(_, reply) => drop(reply.send(answer.map(drop))),
+            SqliteJob::ForgetKeys(_, reply) | SqliteJob::CreateViews(_, reply) => drop(reply.send(answer.map(drop))),
             SqliteJob::Forget(.., reply) => drop(reply.send(answer.map(|_| forgotten))),
             SqliteJob::Scrub(reply) => drop(reply.send(answer.map(|_| false))),
         }

@@ -271,8 +271,6 @@ conformance! {
         a_newer_schema_is_refused(owned),
         a_changed_migration_is_refused(owned),
         what_was_taken_before_closing_is_answered(owned),
-        a_database_from_before_workflows_is_migrated(owned),
-        deliveries_from_before_any_were_sent_wait(owned),
     }
     audit {
         a_changed_payload_is_found(world),

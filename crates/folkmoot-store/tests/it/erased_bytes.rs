@@ -2,7 +2,10 @@
 
 use std::{collections::HashSet, path::Path, sync::Arc};
 
-use folkmoot_core::{Action, Actor, Digest, erase::Erasing};
+use folkmoot_core::{
+    Action, Actor, Digest,
+    erase::{self, Erasure},
+};
 use folkmoot_store::{ManualClock, Sqlite, Store};
 
 use crate::support::*;
@@ -41,7 +44,7 @@ async fn erased_bytes_are_in_no_file() {
     for pair in all.chunks(2) {
         let artifacts = pair.iter().map(|(secret, content)| (secret.as_str(), content.as_slice())).collect::<Vec<_>>();
         let artifacts = artifacts.iter().map(|(_, content)| *content).zip(["a", "b"]).map(|(c, n)| (n, c)).collect();
-        gate_of(store.execute(open_with(agent("agent-a"), opening(), artifacts)).await);
+        gate_of(store.execute(open_with(agent("agent-a"), new_gate(), artifacts)).await);
     }
     let texts: Vec<String> = all.iter().map(|(secret, _)| secret.clone()).collect();
     assert_eq!(found(folder.path(), &texts), texts.len(), "they are there to begin with");
@@ -49,8 +52,8 @@ async fn erased_bytes_are_in_no_file() {
     // Every third, one after another, so that what stays is moved about in its pages.
     let (gone, stay): (Vec<_>, Vec<_>) = (0..all.len()).partition(|n| n % 3 == 0);
     for n in &gone {
-        let erasing = Erasing { digests: vec![Digest::of(&all[*n].1)], reason: "a key".to_owned() };
-        store.execute(command(admin("root"), Action::Erase(erasing))).await.unwrap();
+        let erasure = Erasure { digests: vec![Digest::of(&all[*n].1)], reason: "a key".to_owned() };
+        store.execute(command(admin("root"), erase::Action::Erase(erasure))).await.unwrap();
     }
     assert_eq!(store.scrub().await, Ok(true));
     let of = |numbers: &[usize]| numbers.iter().map(|n| texts[*n].clone()).collect::<Vec<_>>();
@@ -61,7 +64,7 @@ async fn erased_bytes_are_in_no_file() {
     let digests: Vec<Digest> = stay.iter().map(|n| Digest::of(&all[*n].1)).collect();
     let decided_before = noon().plus(minutes(24 * 60 * 3));
     for digests in digests.chunks(20) {
-        let action = Action::Retire { digests: digests.to_vec(), decided_before };
+        let action = Action::Content(erase::Action::Retire { digests: digests.to_vec(), decided_before });
         store.execute(command(Actor::System, action)).await.unwrap();
     }
     assert_eq!(store.scrub().await, Ok(true));

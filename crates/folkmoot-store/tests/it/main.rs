@@ -9,4 +9,3 @@ mod faults;
 mod nodes;
 mod parsers;
 mod support;
-mod upgrade;

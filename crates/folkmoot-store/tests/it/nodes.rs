@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use folkmoot_core::{GateStatus, Outcome, Refusal, Timeout, gate::Opening};
+use folkmoot_core::{GateStatus, Outcome, Refusal, Timeout, gate::NewGate};
 use folkmoot_store::{Clock, Error, ManualClock, Postgres, Store, SystemClock};
 use futures_util::future::join_all;
 
@@ -116,7 +116,7 @@ async fn copies_on_two_nodes_are_done_once() {
     for round in 0..10 {
         let copies = (0..16).map(|n| {
             let node = nodes.each(n);
-            let copy = keyed(open(agent("agent-a"), opening()), "POST /v1/gates", &format!("k{round}"), "body");
+            let copy = keyed(open(agent("agent-a"), new_gate()), "POST /v1/gates", &format!("k{round}"), "body");
             tokio::spawn(async move { node.execute(copy).await })
         });
         let answers: Vec<_> = join_all(copies).await.into_iter().map(|answer| gate_of(answer.unwrap())).collect();
@@ -131,7 +131,7 @@ async fn the_same_question_on_two_nodes_is_asked_once() {
     for round in 0..10 {
         let copies = (0..16).map(|n| {
             let node = nodes.each(n);
-            let question = Opening { dedupe_key: Some(format!("key-{round}")), ..opening() };
+            let question = NewGate { dedupe_key: Some(format!("key-{round}")), ..new_gate() };
             tokio::spawn(async move { node.execute(open(agent("agent-a"), question)).await })
         });
         let answers: Vec<_> = join_all(copies).await.into_iter().map(Result::unwrap).collect();
@@ -149,7 +149,7 @@ async fn one_claim_wins_over_all_nodes() {
     }
     for round in 0..10 {
         let run = format!("run-{round}");
-        run_of(nodes.a.execute(start(starting(&run))).await);
+        run_of(nodes.a.execute(start(new_run(&run))).await);
         let claims = (0..32).map(|n| {
             let (node, claim) = (nodes.each(n), claim(&run, &format!("n{n}")));
             tokio::spawn(async move { node.execute(claim).await })
@@ -159,7 +159,8 @@ async fn one_claim_wins_over_all_nodes() {
         assert_eq!((won.len(), lost.len()), (1, 31));
         assert!(lost.into_iter().all(|lost| refusal_of(lost).code() == "run_not_ready"));
         // Whoever has it lets go, in the moment in which the other node wakes it.
-        let (parked, woken) = tokio::join!(nodes.a.execute(park(parking(&run, 1, 0))), nodes.b.execute(wake(&run)));
+        let (parked, woken) =
+            tokio::join!(nodes.a.execute(park(park_request(&run, 1, 0))), nodes.b.execute(wake(&run)));
         woken.unwrap();
         match parked.unwrap() {
             Outcome::Awake(1) => assert_eq!(ready(&*nodes.a).await, [""; 0]),
@@ -174,7 +175,7 @@ async fn one_claim_wins_over_all_nodes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_delivery_is_taken_by_one_of_all_nodes() {
     let Some(nodes) = two_nodes().await else { return };
-    let told = || Opening { notification_channels: vec!["ops".to_owned()], ..opening() };
+    let told = || NewGate { notification_channels: vec!["ops".to_owned()], ..new_gate() };
     join_all((0..60).map(|n| {
         let node = nodes.each(n);
         tokio::spawn(async move { opened(&*node, told()).await })
@@ -198,10 +199,10 @@ async fn a_delivery_is_taken_by_one_of_all_nodes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_meet_at_a_lapsed_gate_do_not_wait_for_each_other() {
     let Some(nodes) = two_nodes().await else { return };
-    let question = |n: usize| Opening {
+    let question = |n: usize| NewGate {
         dedupe_key: Some(format!("key-{n}")),
         timeout: Some(Timeout::After(minutes(1))),
-        ..opening()
+        ..new_gate()
     };
     let started = Instant::now();
     for _ in 0..20 {
@@ -251,7 +252,7 @@ async fn the_clock_of_the_database_rules() {
         "a node that has not written yet is {} s ahead",
         ahead(store.now())
     );
-    let gate = opened(&store, Opening { timeout: Some(Timeout::After(minutes(30))), ..opening() }).await;
+    let gate = opened(&store, NewGate { timeout: Some(Timeout::After(minutes(30))), ..new_gate() }).await;
     assert!((3590..=3600).contains(&ahead(gate.requested_at)), "{} s ahead", ahead(gate.requested_at));
     // By this machine's clock its deadline is long to come; by the database's it is not there yet
     // either.

@@ -12,7 +12,7 @@ mod verify;
 pub(crate) use command::*;
 pub(crate) use debate::*;
 pub(crate) use delivery::*;
-pub(crate) use place::{InMemory, InPostgres, InSqlite, Place, World, connect, old_schema, postgres};
+pub(crate) use place::{InMemory, InPostgres, InSqlite, Place, World, connect};
 pub(crate) use question::*;
 pub(crate) use run::*;
 pub(crate) use storm::{Random, storm};

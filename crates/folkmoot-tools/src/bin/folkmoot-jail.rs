@@ -1,5 +1,5 @@
-//! The inside of the jail as a program of its own, for those whose own program cannot be started a
-//! second time, as tests.
+//! The inside of the jail as a separate program, for programs that cannot start themselves again,
+//! such as tests.
 
 fn main() -> std::process::ExitCode {
     folkmoot_tools::jail::inside()

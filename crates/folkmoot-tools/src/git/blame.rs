@@ -1,29 +1,24 @@
-//! Which commit each line of a file is from.
+//! Blame: the commit of each line of a file.
 
 use std::collections::HashMap;
 
-use folkmoot_core::Timestamp;
+use folkmoot_core::{Timestamp, text::cut};
 use serde::{Deserialize, Serialize};
 
 use super::{GitCommand, GitError, Repository, history::seconds};
 
-/// A line of a file, and the commit that wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlameLine {
-    /// Which one, from 1.
+    /// From 1.
     pub number: u64,
-    /// What it says.
     pub text: String,
-    /// The commit that it is from.
     pub commit: String,
-    /// Who wrote that.
     pub author: String,
-    /// When that was written.
     pub at: Timestamp,
 }
 
 impl Repository {
-    /// Each line of a file as it is in `revision`, and where it comes from.
+    /// Blames a file at `revision`.
     pub async fn blame(&self, revision: &str, path: &str) -> Result<Vec<BlameLine>, GitError> {
         super::path::check(path).map_err(GitError::Invalid)?;
         let commit = self.resolve(revision).await?;
@@ -41,14 +36,13 @@ impl Repository {
     }
 }
 
-/// An id of git's has no more, whichever hash it uses.
+/// The longest id, for any hash.
 const ID_BYTES_MAX: usize = 64;
-/// Whoever is called longer than this is called so on every line, and a few lines would fill the
-/// memory.
+/// A longer name would be repeated on every line and could fill the memory.
 const AUTHOR_BYTES_MAX: usize = 256;
 
-/// Reads `--porcelain`: `<id> <line before> <line> [<lines>]`, what is known about that commit if
-/// it is the first time, and the line itself behind a tab.
+/// Parses `--porcelain`: `<id> <line before> <line> [<lines>]`, the commit's headers if it is new,
+/// and the line itself after a tab.
 fn lines_of(answer: &str) -> Vec<BlameLine> {
     let mut commits: HashMap<&str, (&str, Timestamp)> = HashMap::new();
     let mut lines = Vec::new();
@@ -61,26 +55,21 @@ fn lines_of(answer: &str) -> Vec<BlameLine> {
             continue;
         }
         let (word, rest) = row.split_once(' ').unwrap_or((row, ""));
-        // The first row after a line names the commit; nothing before it can.
+        // The first row after a line names the commit.
         if commit.is_empty() {
-            commit = first(word, ID_BYTES_MAX);
+            commit = cut(word, ID_BYTES_MAX);
             number = rest.split(' ').nth(1).and_then(|number| number.parse().ok()).unwrap_or(0);
             commits.entry(commit).or_insert(("", Timestamp::from_micros(0)));
             continue;
         }
         let known = commits.entry(commit).or_insert(("", Timestamp::from_micros(0)));
         match word {
-            "author" => known.0 = first(rest, AUTHOR_BYTES_MAX),
+            "author" => known.0 = cut(rest, AUTHOR_BYTES_MAX),
             "author-time" => known.1 = seconds(rest),
             _ => {}
         }
     }
     lines
-}
-
-/// As much of a text as these bytes hold.
-fn first(text: &str, bytes_max: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes_max)]
 }
 
 #[cfg(test)]

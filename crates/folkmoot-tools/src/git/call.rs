@@ -1,4 +1,4 @@
-//! One git command: found, held off from everything, limited, and its answer read.
+//! Runs one git command, isolated and limited, and reads its output.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -21,32 +21,32 @@ use tokio::{
 
 use super::{GitError, GitLimits, guard, os};
 
-/// What is kept of what git complains.
+/// How much of git's stderr is kept.
 const STDERR_BYTES_MAX: usize = 4096;
-/// How long git may take to end when it is asked to.
+/// How long git may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
-/// The first git that takes all of its settings from variables. An older one would ignore the
-/// guards, and say nothing.
+/// The first git that takes all settings from variables. An older one would silently ignore the
+/// guards.
 const OLDEST: (u32, u32) = (2, 32);
 
-/// Commands that look at names and ids only, at no file, and change no reference: neither a driver
-/// nor a hook comes into it. `write-tree` is none of them: where a file is as new as the index, it
-/// compares the two, and cleans it for that.
+/// Commands that use only names and ids, read no files and change no references, so neither drivers
+/// nor hooks apply. `write-tree` is not among them: if a file is as new as the index, it compares
+/// both and runs the clean filter.
 const WITHOUT_DRIVERS: &[&str] = &["check-ref-format", "for-each-ref", "rev-parse"];
 
-/// The program, and what it may use.
+/// The git program and its limits.
 #[derive(Clone, Debug)]
 pub(super) struct Git {
     pub(super) program: PathBuf,
     pub limits: GitLimits,
 }
 
-/// The repository and folder that a git command works in. Never searched for.
+/// The repository and folder of a git command. They are always explicit, never searched for.
 #[derive(Clone, Debug)]
 pub(super) struct GitLocation {
     pub git_dir: PathBuf,
     pub work_tree: PathBuf,
-    /// It has no use for the index of that git folder, and must not see it.
+    /// Hides the index of that git folder.
     pub no_index: bool,
 }
 
@@ -86,7 +86,7 @@ impl GitCommand {
         self
     }
 
-    /// Takes the beginning, where the answer is longer.
+    /// Returns only the first `bytes` of longer output.
     pub(super) fn cut_at(mut self, bytes: usize) -> Self {
         self.output_bytes = Some(bytes);
         self
@@ -97,10 +97,9 @@ impl GitCommand {
 #[derive(Debug)]
 pub(super) struct GitOutput {
     command: String,
-    /// Nothing where a signal ended it.
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
-    /// There was more.
     pub cut: bool,
     pub stderr: String,
 }
@@ -121,7 +120,7 @@ impl GitOutput {
 }
 
 impl Git {
-    /// Finds git as the shell would, except in the current folder.
+    /// Finds git on PATH, but not in the current folder.
     pub(super) async fn find(limits: GitLimits) -> Result<Self, GitError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let program = std::env::split_paths(&path)
@@ -138,7 +137,7 @@ impl Git {
         }
     }
 
-    /// Executes a command that must succeed.
+    /// Runs a command that must succeed.
     pub(super) async fn run(&self, call: GitCommand) -> Result<GitOutput, GitError> {
         let may_cut = call.output_bytes.is_some();
         let answer = self.ask(call).await?;
@@ -149,7 +148,7 @@ impl Git {
         }
     }
 
-    /// Executes a command that may say no.
+    /// Runs a command that may fail.
     pub(super) async fn ask(&self, call: GitCommand) -> Result<GitOutput, GitError> {
         let place = &call.place;
         let within = |arguments: &[OsString], settings| {
@@ -182,7 +181,7 @@ impl Git {
         Ok(answer)
     }
 
-    /// Settings that switch off the drivers of the configuration. Reading it executes nothing.
+    /// Settings that disable the drivers in the configuration. Reading it executes nothing.
     async fn drivers_off(&self, command: Command) -> Result<Vec<(OsString, OsString)>, GitError> {
         let keys = self.execute(command, "config", self.limits.output_bytes).await?;
         match keys.code {
@@ -192,10 +191,10 @@ impl Git {
         }
     }
 
-    /// Asks for a path about the repository at `folder`, which git looks for. The one command that
-    /// believes what it finds.
+    /// Asks git for a path of the repository at `folder`. The only command that searches for a
+    /// repository.
     pub(super) async fn discover(&self, folder: &Path, arguments: &[&str]) -> Result<Option<PathBuf>, GitError> {
-        // The user has named this folder, so its owner does not matter; that of any other one does.
+        // The user named this folder, so its owner does not matter; other folders' owners do.
         let trusted = vec![("safe.directory".into(), folder.as_os_str().to_owned())];
         let command = self.command(folder, &os(arguments), trusted);
         let answer = self.execute(command, arguments[0], 64 << 10).await?;
@@ -224,18 +223,18 @@ impl Git {
             .env_clear()
             .envs(guard::variables(fixed.chain(settings)))
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            // A home that nobody can put anything into.
+            // An empty home.
             .env("HOME", "/dev/null")
             .env("LC_ALL", "C")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_ATTR_NOSYSTEM", "1")
             .env("GIT_TERMINAL_PROMPT", "0")
-            // No transport at all; stronger than `protocol.allow`, which the repository could undo
-            // for one protocol.
+            // No transport at all. Stronger than `protocol.allow`, which the repository could
+            // override for one protocol.
             .env("GIT_ALLOW_PROTOCOL", "none")
             .env("GIT_NO_LAZY_FETCH", "1")
-            // A reader is to see what is there, not what stands in for it.
+            // Show the actual objects, not replacements.
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .stdin(Stdio::null())
@@ -251,7 +250,7 @@ impl Git {
         let work = async {
             let Some(child) = &mut child.0 else { return Err(std::io::ErrorKind::NotFound.into()) };
             let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-            // When a reader has enough, its end of the pipe closes, and git ends.
+            // When the reader has enough, its pipe closes, and git ends.
             let (stdout, stderr) = tokio::join!(beginning(stdout, bytes_max), all_but_keep(stderr, STDERR_BYTES_MAX));
             std::io::Result::Ok((stdout?, stderr?, child.wait().await?))
         };
@@ -266,15 +265,15 @@ impl Git {
     }
 }
 
-/// A git that ends when nobody waits for it any more. It is asked first, so that it removes its
-/// locks, among which may be one that the user's own git shares; then it is killed.
+/// Ends git when it is dropped: first with SIGTERM, so that git removes its locks, which the user's
+/// own git may share; then with SIGKILL.
 #[derive(Debug)]
 struct Running(Option<Child>);
 
 impl Drop for Running {
     fn drop(&mut self) {
         let Some(mut child) = self.0.take() else { return };
-        // There is no id once it has ended and was waited for.
+        // There is no id after it was waited for.
         let Some(id) = child.id().and_then(|id| i32::try_from(id).ok()) else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
@@ -286,7 +285,7 @@ impl Drop for Running {
     }
 }
 
-/// At most one byte more than that, which tells that there is more.
+/// Reads at most one byte more, to detect that there is more.
 async fn beginning(pipe: Option<impl AsyncRead + Unpin>, bytes_max: usize) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {

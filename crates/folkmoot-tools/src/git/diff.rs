@@ -1,60 +1,48 @@
-//! What differs between two commits: every file, and the text as far as it fits.
+//! The difference between two commits: all files, and the text as far as it fits.
 
 use serde::{Deserialize, Serialize};
 
 use super::{GitCommand, GitError, Repository};
 
-/// What differs between two commits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diff {
-    /// The commit before.
     pub from: String,
-    /// The commit after.
     pub to: String,
-    /// Every file that differs.
     pub files: Vec<ChangedFile>,
-    /// The unified diff.
     pub text: String,
-    /// The text was longer, and ends before its end. Nobody has seen all of the change then.
+    /// The text was cut, so a reader has not seen the whole change.
     pub cut: bool,
 }
 
-/// A file that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedFile {
-    /// Where it is, or was. What is no text in the name is shown as `�`.
+    /// Its path. Bytes that are not text are shown as `�`.
     pub path: String,
-    /// Where it was before it was renamed.
+    /// Its path before a rename.
     pub was: Option<String>,
-    /// What happened to it.
     pub change: Change,
-    /// Lines that are new and lines that are gone; nothing for what has no lines.
+    /// Added and removed lines; `None` if it has no lines.
     pub lines: Option<(u64, u64)>,
 }
 
 folkmoot_core::vocabulary! {
-    /// What happened to a file.
     pub enum Change {
-        /// It is new.
         Added = "added",
-        /// It has another content or mode.
+        /// Another content or mode.
         Modified = "modified",
-        /// It is gone.
         Deleted = "deleted",
-        /// It has another name, and perhaps another content.
+        /// Another name, perhaps with another content.
         Renamed = "renamed",
-        /// It is something else: a link, a file, a submodule.
+        /// Another type: a link, a file, a submodule.
         Retyped = "retyped",
     }
 }
 
 impl Repository {
-    /// What differs between two revisions.
     pub async fn diff(&self, from: &str, to: &str) -> Result<Diff, GitError> {
         let (from, to) = (self.resolve(from).await?, self.resolve(to).await?);
         let place = self.reading();
-        // Submodules are compared by their ids alone, and always: a repository could ask to pass
-        // over them.
+        // Submodules are always compared, by id; a repository could ask to ignore them.
         let call = |format: &'static str| {
             GitCommand::new(
                 &place,
@@ -79,7 +67,7 @@ impl Repository {
         let answer = self.git.run(call("--patch").with(&from).with(&to).cut_at(self.git.limits.diff_bytes)).await?;
         let mut text = answer.stdout;
         if answer.cut {
-            // At the end of a line, so that what is there can be read.
+            // Cut at the end of a line.
             let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
             text.truncate(end);
         }
@@ -87,9 +75,9 @@ impl Repository {
     }
 }
 
-/// Reads `--raw --numstat -z`: first `:<modes> <ids> <status>\0<path>\0[<path>\0]` for all files,
-/// then `<added>\t<removed>\t<path>\0` or `<added>\t<removed>\t\0<path>\0<path>\0` for all of them
-/// in the same order.
+/// Parses `--raw --numstat -z`: `:<modes> <ids> <status>\0<path>\0[<path>\0]` for all files, then
+/// `<added>\t<removed>\t<path>\0` or `<added>\t<removed>\t\0<path>\0<path>\0` for all of them in
+/// the same order.
 fn files_of(answer: &[u8]) -> Option<Vec<ChangedFile>> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut parts = answer.split(|byte| *byte == 0).filter(|part| !part.is_empty()).peekable();

@@ -1,49 +1,33 @@
-//! Why git gave nothing.
+//! Errors of git.
 
 use std::{io, time::Duration};
 
-/// Why git gave nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// There is no git that can be held.
+    /// No suitable git is installed.
     #[error("git is needed, 2.32 or newer: {0}")]
     Missing(String),
-    /// Nothing of git's is there.
     #[error("{0} is not in a git repository; `git init` makes one")]
     NotARepository(String),
-    /// A name, path or revision that is refused.
+    /// A name, path or revision is refused.
     #[error("{0}")]
     Invalid(String),
-    /// What is there already stands in the way.
+    /// Something that exists is in the way.
     #[error("{0}")]
     Conflict(String),
-    /// It took too long, and was ended.
     #[error("`git {command}` took longer than {limit:?} and was ended; try again")]
-    TimedOut {
-        /// What was done.
-        command: String,
-        /// How long it could have taken.
-        limit: Duration,
-    },
-    /// It is more than the limits allow.
+    TimedOut { command: String, limit: Duration },
     #[error("{0}")]
     TooLarge(String),
-    /// Git refused, in its own words.
+    /// Git failed.
     #[error("`git {command}` failed: {stderr}")]
     Failed {
-        /// What was done.
         command: String,
-        /// The beginning of what it complained.
+        /// The beginning of its stderr.
         stderr: String,
     },
-    /// A file could not be read or written.
     #[error("{what}: {source}")]
-    Io {
-        /// What was tried.
-        what: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { what: String, source: io::Error },
 }
 
 impl GitError {

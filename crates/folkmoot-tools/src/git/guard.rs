@@ -1,10 +1,9 @@
-//! Holds off what a repository's configuration would have git execute.
+//! Prevents git from executing what a repository configures.
 //!
-//! Git reads the repository's own configuration whatever one does, and there is no switch that
-//! ignores it. But what is given with the command comes last and wins. So every command is given
-//! the settings below, and for each driver that the configuration names, settings that switch it
-//! off. The names are read before each command and in the same place, because an included file can
-//! apply to one branch only.
+//! Git always reads the repository's configuration, but settings given with the command override
+//! it. So every command gets the settings below, and settings that disable each driver that the
+//! configuration names. The names are read before each command and in the same place, because an
+//! included file can apply to a single branch.
 
 use std::{
     collections::BTreeSet,
@@ -17,7 +16,7 @@ use super::GitError;
 /// More drivers than any honest repository has.
 const DRIVERS_MAX: usize = 500;
 
-/// What holds for every command.
+/// Settings for every command.
 pub(super) const SETTINGS: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
@@ -42,7 +41,7 @@ pub(super) const SETTINGS: &[(&str, &str)] = &[
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("worktree.useRelativePaths", "false"),
-    // Files that the configuration names, and that a command would read.
+    // Files that the configuration names and a command would read.
     ("mailmap.file", ""),
     ("mailmap.blob", ""),
     ("blame.ignoreRevsFile", ""),
@@ -51,8 +50,8 @@ pub(super) const SETTINGS: &[(&str, &str)] = &[
     ("advice.detachedHead", "false"),
 ];
 
-/// The variables that carry settings into a command. In variables rather than `-c`, because a
-/// driver's name may have a `=`.
+/// The variables that pass settings to a command. Not `-c`, because a driver's name may contain
+/// `=`.
 pub(super) fn variables(settings: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     let mut variables = Vec::new();
     for (number, (key, value)) in settings.into_iter().enumerate() {
@@ -63,8 +62,8 @@ pub(super) fn variables(settings: impl IntoIterator<Item = (OsString, OsString)>
     variables
 }
 
-/// Switches off each driver among the keys of a configuration, as
-/// `git config --list --name-only -z` prints them.
+/// Disables each driver among these configuration keys, as `git config --list --name-only -z`
+/// prints them.
 pub(super) fn drivers_off(keys: &[u8]) -> Result<Vec<(OsString, OsString)>, GitError> {
     let mut drivers = BTreeSet::new();
     for key in keys.split(|byte| *byte == 0) {
@@ -77,10 +76,10 @@ pub(super) fn drivers_off(keys: &[u8]) -> Result<Vec<(OsString, OsString)>, GitE
     let mut off = Vec::new();
     for (section, name) in drivers {
         let switches: &[(&str, &str)] = match section {
-            // A filter that is required and does nothing would fail.
+            // A required filter that does nothing would fail.
             b"filter" => &[("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")],
-            // Since git 2.54 hooks can also be in the configuration, where `core.hooksPath` does
-            // not reach them.
+            // Since git 2.54 the configuration can contain hooks too, which `core.hooksPath` does
+            // not disable.
             b"hook" => &[("enabled", "false")],
             _ => &[("driver", "false")],
         };
@@ -92,7 +91,7 @@ pub(super) fn drivers_off(keys: &[u8]) -> Result<Vec<(OsString, OsString)>, GitE
     Ok(off)
 }
 
-/// Section and name of a key `filter.<name>.clean`. Names can have dots in them.
+/// Section and name of a key such as `filter.<name>.clean`. Names may contain dots.
 fn driver(key: &[u8]) -> Option<(&[u8], &[u8])> {
     let first = key.iter().position(|byte| *byte == b'.')?;
     let last = key.iter().rposition(|byte| *byte == b'.')?;

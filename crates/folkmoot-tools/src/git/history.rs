@@ -1,27 +1,22 @@
-//! The commits that touched a file.
+//! The commits that changed a file.
 
 use folkmoot_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{GitCommand, GitError, Repository};
 
-/// The most commits that are asked for at once.
 const COMMITS_MAX: usize = 1000;
 
-/// A commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revision {
     pub commit: String,
-    /// Who wrote it.
     pub author: String,
-    /// When it was written.
     pub at: Timestamp,
-    /// The first line of its message.
     pub subject: String,
 }
 
 impl Repository {
-    /// The commits up to `revision` that touched a file, also under earlier names, the newest
+    /// The commits up to `revision` that changed a file, also under earlier names, the newest
     /// first.
     pub async fn history(&self, revision: &str, path: &str, limit: usize) -> Result<Vec<Revision>, GitError> {
         super::path::check(path).map_err(GitError::Invalid)?;
@@ -58,7 +53,7 @@ impl Repository {
     }
 }
 
-/// Git's time. What is no number, or beyond all calendars, is the beginning of time.
+/// Parses git's time. Invalid values become the epoch.
 pub(super) fn seconds(text: &str) -> Timestamp {
     Timestamp::from_micros(text.parse::<i64>().ok().and_then(|seconds| seconds.checked_mul(1_000_000)).unwrap_or(0))
 }

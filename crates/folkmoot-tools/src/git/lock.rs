@@ -1,8 +1,8 @@
-//! One at a time in a worktree, of all programs.
+//! A lock on a worktree, across all programs.
 //!
-//! Each git command that writes gets the locked file as its standard input. So the lock is held
-//! until git has ended, even when we are killed before it, and whoever holds the lock knows that a
-//! left-over `index.lock` belongs to nobody.
+//! Every writing git command gets the locked file as its standard input. So the lock is held until
+//! git has ended, even if we are killed first, and the holder of the lock knows that a leftover
+//! `index.lock` is stale.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -19,7 +19,7 @@ use super::GitError;
 
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The lock on a repository, held while it or a command that was given it lives.
+/// Held while it, or a command that got it, lives.
 #[derive(Clone, Debug)]
 pub(super) struct RepositoryLock {
     file: Arc<File>,
@@ -37,7 +37,7 @@ impl RepositoryLock {
                 Ok(()) if is_still_there(&file, path) => {
                     return Ok(Self { file: Arc::new(file), path: path.to_owned() });
                 }
-                // Its holder has removed it meanwhile, so it locks nothing any more.
+                // The previous holder removed the file, so this lock is void.
                 Ok(()) => continue,
                 Err(TryLockError::WouldBlock) if begun.elapsed() < limit => sleep(PAUSE).await,
                 Err(TryLockError::WouldBlock) => {
@@ -51,12 +51,12 @@ impl RepositoryLock {
         }
     }
 
-    /// For a command that reads nothing.
+    /// For a command without input.
     pub(super) fn silent(&self) -> Result<File, GitError> {
         self.saying(b"")
     }
 
-    /// For a command that reads this.
+    /// For a command with this input.
     pub(super) fn saying(&self, text: &[u8]) -> Result<File, GitError> {
         let say = || -> io::Result<File> {
             let mut file = self.file.as_ref();
@@ -69,7 +69,7 @@ impl RepositoryLock {
         say().map_err(|error| GitError::io(format!("cannot write {}", self.path.display()), error))
     }
 
-    /// Ends it for good.
+    /// Releases the lock and removes the file.
     pub(super) fn remove(self) -> Result<(), GitError> {
         fs::remove_file(&self.path)
             .map_err(|error| GitError::io(format!("cannot remove {}", self.path.display()), error))

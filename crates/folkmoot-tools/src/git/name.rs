@@ -1,23 +1,20 @@
-//! What branches, references and folders of a run are called.
+//! Names of a run's branches, references and folders.
 
 use super::{GitCommand, GitError, Repository};
 
 folkmoot_core::vocabulary! {
-    /// What kind of run a worktree belongs to; the first part of its branch.
+    /// The kind of run; the first part of its branch.
     pub enum WorktreeKind {
-        /// A debate's.
         Debate = "debate",
-        /// A plan's.
         Plan = "plan",
-        /// A task's.
         Task = "task",
     }
 }
 
-/// The longest id that can be a folder and a branch everywhere.
+/// The longest id that works as a folder and a branch everywhere.
 const ID_BYTES_MAX: usize = 128;
 
-/// The names of one run, all of them checked.
+/// The validated names of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Names {
     pub kind: WorktreeKind,
@@ -26,7 +23,7 @@ pub(super) struct Names {
     pub branch: String,
     /// `refs/heads/debate/<run>`
     pub branch_ref: String,
-    /// `refs/folkmoot/debate/<run>`: where the branch began. It also says that the branch is ours.
+    /// `refs/folkmoot/debate/<run>`: where the branch began. It marks the branch as ours.
     pub base_ref: String,
     /// `debate-<run>`, for files.
     pub stem: String,
@@ -55,7 +52,8 @@ impl Names {
 }
 
 impl Repository {
-    /// The names of a run, if git takes them too: it refuses `a..b`, `a.lock` and more.
+    /// Derives the names of a run and checks them with git, which refuses `a..b`, `a.lock` and
+    /// more.
     pub(super) async fn names(&self, kind: WorktreeKind, run: &str) -> Result<Names, GitError> {
         let names = Names::new(kind, run)?;
         let answer = self.git.ask(GitCommand::new(&self.reading(), ["check-ref-format", &names.branch_ref])).await?;

@@ -1,12 +1,12 @@
-//! Which paths of a repository are taken from outside.
+//! Validates paths from outside.
 
 /// The longest path.
 const PATH_BYTES_MAX: usize = 1024;
 /// The longest name in it.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Judges a path from outside. What passes is relative, stays beneath its folder and does not touch
-/// git's own files, on any file system that the repository may later be checked out on.
+/// Accepts relative paths that stay beneath their folder and do not touch git's own files, on any
+/// file system that the repository may be checked out on.
 pub(crate) fn check(path: &str) -> Result<(), String> {
     let refused =
         |why: &str| Err(format!("the path {:?} is refused: {why}", path.chars().take(120).collect::<String>()));
@@ -37,15 +37,14 @@ pub(crate) fn check(path: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// As git judges it: NTFS ignores case, trailing dots and spaces, and knows streams and short
-/// names.
+/// As git judges it: NTFS ignores case, trailing dots and spaces, and has streams and short names.
 fn is_dot_git(name: &str) -> bool {
     let name = name.split(':').next().unwrap_or(name);
     let name = name.trim_end_matches(['.', ' ']).to_lowercase();
     name == ".git" || name == "git~1"
 }
 
-/// Characters that some file systems ignore, and that turn what a reader sees around.
+/// Characters that some file systems ignore, or that reverse displayed text.
 fn is_unseen(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -1,4 +1,4 @@
-//! Commits on the branch of a run. Only git's plumbing is used: no hook, no editor, no signature.
+//! Commits on a run's branch. Uses only git's plumbing: no hooks, editor or signatures.
 
 use std::fs;
 
@@ -10,38 +10,34 @@ use crate::beneath::Folder;
 /// The longest message of a commit.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
-/// What is to be committed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Paths from the top of the worktree, and what is to be in them.
+    /// Paths from the top of the worktree, with their contents.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Files that are to go. One that is not there is no mistake.
+    /// Files to delete. Missing ones are fine.
     pub deletions: Vec<String>,
 }
 
-/// Who commits, when, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {
     /// An agent or a role.
     pub name: String,
     pub at: Timestamp,
-    /// Why: the first line is short.
     pub message: String,
 }
 
-/// The commit that now has the snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotCommit {
     pub commit: String,
-    /// Whether it is a new one. Where nothing had changed it is the one before.
+    /// Whether it is a new commit. If nothing changed, it is the previous one.
     pub changed: bool,
 }
 
 impl Worktree {
-    /// Writes and removes files, and commits that. Other changes in the folder stay uncommitted.
+    /// Writes and deletes files, and commits that. Other changes in the folder stay uncommitted.
     ///
-    /// A path that leaves the folder, goes through a link or names git's own files is refused, and
-    /// then nothing is written.
+    /// Refuses a path that leaves the folder, passes a link or names git's own files; then nothing
+    /// is written.
     pub async fn commit(&self, snapshot: Snapshot, author: &Author) -> Result<SnapshotCommit, GitError> {
         check_message(&author.message)?;
         let limits = &self.repository.git.limits;
@@ -56,7 +52,7 @@ impl Worktree {
         }
         let lock = self.enter().await?;
         let (folder, held) = (self.folder().to_owned(), lock.clone());
-        // The lock goes with the work, which goes on when nobody waits for it any more.
+        // The work keeps the lock, because it continues even if the future is dropped.
         let written = tokio::task::spawn_blocking(move || {
             let _held = held;
             write(&folder, &snapshot)
@@ -66,13 +62,12 @@ impl Worktree {
         self.record(author, &lock).await
     }
 
-    /// Commits all that has changed in the folder, except what git is told to ignore and
-    /// repositories within.
+    /// Commits all changes in the folder, except ignored files and nested repositories.
     pub async fn commit_all(&self, author: &Author) -> Result<SnapshotCommit, GitError> {
         check_message(&author.message)?;
         let lock = self.enter().await?;
-        // Not `git add`, which would execute git inside repositories that an agent may have put
-        // there.
+        // Not `git add`, which would execute git inside nested repositories that an agent may have
+        // created.
         let place = self.place();
         let call = GitCommand::new(
             &place,
@@ -84,8 +79,7 @@ impl Worktree {
         for path in answer.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty() && !path.ends_with(b"/")) {
             let there = self.folder().join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
             let found = fs::symlink_metadata(there);
-            // What is neither file nor link has no place in a commit; a folder here is a
-            // submodule's.
+            // Only files and links belong in a commit; a folder here is a submodule's.
             match found {
                 Ok(found) if found.is_file() => bytes += found.len(),
                 Ok(found) if !found.is_symlink() => continue,
@@ -138,18 +132,18 @@ impl Worktree {
         let call = GitCommand::new(&place, ["commit-tree", "-p", &head, "-m", &author.message, &tree]);
         let call = signed(call, Some(&author.name), author.at);
         let commit = git.run(call.stdin(lock.silent()?)).await?.line();
-        // Only if nobody else has moved the branch meanwhile.
+        // Only if nobody else has moved the branch.
         let change = format!("update {} {commit} {head}\n", self.names.branch_ref);
         self.repository.update_refs(&change, lock).await?;
         Ok(SnapshotCommit { commit, changed: true })
     }
 }
 
-/// Names the author of a commit, and sets its time, so that the same commit has the same id.
+/// Sets the author and the time of a commit, so that the same commit has the same id.
 pub(super) fn signed(call: GitCommand, name: Option<&str>, at: Timestamp) -> GitCommand {
     let name: String =
         name.unwrap_or_default().chars().filter(|c| !c.is_control() && !"<>".contains(*c)).take(128).collect();
-    // Git refuses a name of nothing but punctuation.
+    // Git refuses a name without letters and digits.
     let name = if name.contains(char::is_alphanumeric) { name } else { "folkmoot".to_owned() };
     let date = format!("@{} +0000", (at.as_micros() / 1_000_000).max(0));
     call.environment("GIT_AUTHOR_NAME", name.clone())

@@ -1,12 +1,12 @@
-//! A worktree and branch for a run: made, found again, listed, removed.
+//! Creates, finds, lists and removes the worktree and branch of a run.
 //!
 //! ```text
 //! (none) ─claim─▶ making ─git worktree add, check out─▶ ready ─remove─▶ making ─▶ (none)
 //! ```
 //!
 //! The claim is a small file in the git folder, written before anything else. A folder that is
-//! claimed and not ready was never handed out, or is about to go: it can be removed and made again.
-//! A folder that nobody claimed is not ours.
+//! claimed but not ready was never handed out, or is being removed: it can be removed and created
+//! again. An unclaimed folder is not ours.
 
 use std::{
     collections::BTreeMap,
@@ -37,36 +37,31 @@ pub struct Worktree {
 }
 
 folkmoot_core::vocabulary! {
-    /// What goes when a run is cleaned up.
+    /// What to remove.
     pub enum Removal {
-        /// The folder. The branch stays, and so does what was committed.
+        /// The folder. The branch and its commits stay.
         Folder = "folder",
         /// The folder and the branch.
         Everything = "everything",
     }
 }
 
-/// The branch and folder of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorktreeInfo {
-    /// Whose it is.
     pub kind: WorktreeKind,
-    /// Which run's.
     pub run: String,
-    /// Its branch.
     pub branch: String,
-    /// The commit that it began with.
     pub base: String,
-    /// The commit that it has come to; nothing where somebody has removed the branch.
+    /// The branch's latest commit; `None` if somebody removed the branch.
     pub head: Option<String>,
-    /// Its folder, while it has one.
+    /// Its folder, if it exists.
     pub folder: Option<PathBuf>,
 }
 
 impl Repository {
-    /// The worktree of a run, on the branch `<kind>/<run>`. It is made where there is none, from
-    /// the commit `start` names or the user's `HEAD`; in a repository without commits, from an
-    /// empty one. A run that comes back after a crash gets its worktree as it was.
+    /// Returns the worktree of a run, on the branch `<kind>/<run>`. Creates it if necessary, from
+    /// the commit `start` or the user's `HEAD`; in a repository without commits, from an empty
+    /// commit. After a crash, a run gets its worktree back as it was.
     pub async fn worktree(&self, kind: WorktreeKind, run: &str, start: Option<&str>) -> Result<Worktree, GitError> {
         let names = self.names(kind, run).await?;
         let lock = self.lock(&names).await?;
@@ -74,7 +69,7 @@ impl Repository {
         if let Some((folder, admin)) = self.ready(&names)? {
             return Ok(Worktree { repository: self.clone(), names, folder, base, admin });
         }
-        // Git reads the half-made worktrees of others while it makes one, and fails.
+        // Git reads other unfinished worktrees while creating one, and would fail.
         let alone = self.alone().await?;
         self.clear_aside(&names, &alone).await?;
 
@@ -93,7 +88,7 @@ impl Repository {
             )));
         }
         self.claim(&names, &folder, false)?;
-        // Without checking out, because that would be under the configuration of another place.
+        // Without checkout, which would use another place's configuration.
         let call = GitCommand::new(&self.reading(), ["worktree", "add", "--quiet", "--no-checkout"]);
         let answer = self.git.ask(call.with(&folder).with(&names.branch).stdin(alone.silent()?)).await?;
         drop(alone);
@@ -118,9 +113,8 @@ impl Repository {
         Ok(worktree)
     }
 
-    /// Removes what there is of a run. Doing it again, or after it was interrupted, is fine. Other
-    /// worktrees are left alone, also those whose folders are away: this is no
-    /// `git worktree prune`.
+    /// Removes what exists of a run. It can be repeated or resumed. Other worktrees are left alone,
+    /// even if their folders are missing: this is not `git worktree prune`.
     pub async fn remove(&self, kind: WorktreeKind, run: &str, removal: Removal) -> Result<(), GitError> {
         let names = self.names(kind, run).await?;
         if !self.state().is_dir() {
@@ -132,7 +126,7 @@ impl Repository {
         match removal {
             Removal::Folder => {}
             Removal::Everything => {
-                // Without its base the branch is not ours, but a user's who took the same name.
+                // Without a base reference the branch belongs to the user.
                 if self.find(&self.reading(), &names.base_ref).await?.is_some() {
                     let both = format!("delete {}\ndelete {}\n", names.branch_ref, names.base_ref);
                     self.update_refs(&both, &lock).await?;
@@ -142,7 +136,7 @@ impl Repository {
         lock.remove()
     }
 
-    /// The runs that have a branch or worktree here, in order.
+    /// All runs with a branch or worktree here, sorted.
     pub async fn list(&self) -> Result<Vec<WorktreeInfo>, GitError> {
         let place = self.reading();
         let format = "--format=%(refname)%00%(objectname)";
@@ -173,7 +167,7 @@ impl Repository {
         Ok(listed)
     }
 
-    /// Sees to it that the branch is there, and says where it began.
+    /// Ensures that the branch exists, and returns where it began.
     async fn branch(&self, names: &Names, start: Option<&str>, lock: &RepositoryLock) -> Result<String, GitError> {
         self.break_ref_locks(names)?;
         let place = self.reading();
@@ -205,7 +199,7 @@ impl Repository {
         }
     }
 
-    /// What a run starts from where nothing was ever committed. It is the same whenever it is made.
+    /// The start of a run in a repository without commits. It always has the same id.
     async fn empty_commit(&self, lock: &RepositoryLock) -> Result<String, GitError> {
         let place = self.reading();
         let call = GitCommand::new(&place, ["hash-object", "-t", "tree", "-w", "--stdin"]);
@@ -234,7 +228,7 @@ impl Repository {
         }
     }
 
-    /// Only one makes or removes a worktree at a time.
+    /// Serialises creating and removing worktrees.
     async fn alone(&self) -> Result<RepositoryLock, GitError> {
         RepositoryLock::take(&self.state().join("worktrees.lock"), self.git.limits.time).await
     }
@@ -249,15 +243,15 @@ impl Repository {
         self.break_locks([&names.branch_ref, &names.base_ref].map(|name| self.common.join(format!("{name}.lock"))))
     }
 
-    /// Removes lock files that a git which was killed has left behind. Our own lock says that none
-    /// of ours is alive.
+    /// Removes lock files that a killed git left behind. Our own lock ensures that no git of ours
+    /// is alive.
     fn break_locks<const N: usize>(&self, files: [PathBuf; N]) -> Result<(), GitError> {
         for file in files {
             match fs::remove_file(&file) {
                 Ok(()) => {
                     tracing::warn!(file = %file.display(), "removed the lock of a git command that was interrupted")
                 }
-                // A folder on the way that is not one: there is nothing of ours then.
+                // A parent is not a folder, so nothing of ours is there.
                 Err(error) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&error.kind()) => {}
                 Err(error) => return Err(GitError::io(format!("cannot remove {}", file.display()), error)),
             }
@@ -265,8 +259,8 @@ impl Repository {
         Ok(())
     }
 
-    /// As `clear`, on a thread that may wait for a disk. The lock goes with it, because it goes on
-    /// when nobody waits for it.
+    /// As `clear`, on a blocking thread. It keeps the lock, because it continues even if the future
+    /// is dropped.
     async fn clear_aside(&self, names: &Names, lock: &RepositoryLock) -> Result<(), GitError> {
         let (repository, names, held) = (self.clone(), names.clone(), lock.clone());
         let cleared = tokio::task::spawn_blocking(move || {
@@ -276,22 +270,22 @@ impl Repository {
         cleared.await.map_err(|error| GitError::io("clearing was interrupted", io::Error::other(error)))?
     }
 
-    /// Removes the folder of a run, and what git remembers about it.
+    /// Removes the folder of a run, and git's data about it.
     fn clear(&self, names: &Names) -> Result<(), GitError> {
         let Some(claim) = self.claimed(names)? else { return Ok(()) };
-        // From here on it is not ready, wherever this is interrupted.
+        // From here on it is not ready, even if this is interrupted.
         self.claim(names, &claim.folder, false)?;
         remove_folder(&claim.folder)?;
         if let Some(admin) = self.admin(&claim.folder)? {
             remove_folder(&admin)?;
-            // As git does after the last one; it fails while there are others.
+            // As git does after the last one; fails while there are others.
             let _ = fs::remove_dir(self.common.join("worktrees"));
         }
         let file = self.claim_file(names);
         fs::remove_file(&file).map_err(|error| GitError::io(format!("cannot remove {}", file.display()), error))
     }
 
-    /// The folder of a run and its git folder, if both are as they should be.
+    /// The folder of a run and its git folder, if both are intact.
     fn ready(&self, names: &Names) -> Result<Option<(PathBuf, PathBuf)>, GitError> {
         let Some(claim) = self.claimed(names)?.filter(|claim| claim.ready && claim.folder.is_dir()) else {
             return Ok(None);
@@ -301,7 +295,7 @@ impl Repository {
         Ok(Some((claim.folder, admin)))
     }
 
-    /// Git's own folder for the worktree there.
+    /// Git's own folder for that worktree.
     fn admin(&self, folder: &Path) -> Result<Option<PathBuf>, GitError> {
         let wanted = folder.join(".git");
         let all = self.common.join("worktrees");
@@ -336,8 +330,8 @@ impl Repository {
             Err(error) => return Err(GitError::io(format!("cannot read {}", file.display()), error)),
         };
         let claim = Claim::read(&text);
-        // It says which folder may be deleted, so one that is not exactly as we write it counts for
-        // nothing.
+        // The claim says which folder may be deleted, so a claim that differs from what we write is
+        // ignored.
         let claim = claim.filter(|claim| claim.folder.is_absolute() && claim.folder.ends_with(&names.stem));
         claim
             .map(Some)
@@ -358,7 +352,6 @@ impl Repository {
     }
 }
 
-/// Which folder is whose.
 #[derive(Debug)]
 struct Claim {
     folder: PathBuf,
@@ -377,32 +370,27 @@ impl Claim {
 }
 
 impl Worktree {
-    /// Where its files are.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Its branch, `<kind>/<run>`.
     pub fn branch(&self) -> &str {
         &self.names.branch
     }
 
-    /// The commit that the branch began with.
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// The repository that it belongs to.
     pub fn repository(&self) -> &Repository {
         &self.repository
     }
 
-    /// The commit that the branch has come to.
     pub async fn head(&self) -> Result<String, GitError> {
         self.repository.resolve(&self.names.branch_ref).await
     }
 
-    /// What the branch has changed since it began. What is not committed is not in it.
+    /// The committed changes since the branch began.
     pub async fn diff(&self) -> Result<Diff, GitError> {
         self.repository.diff(&self.base, &self.names.branch_ref).await
     }
@@ -411,7 +399,7 @@ impl Worktree {
         GitLocation { git_dir: self.admin.clone(), work_tree: self.folder.clone(), no_index: false }
     }
 
-    /// Takes the lock, and puts right what an interrupted command has left.
+    /// Takes the lock, and repairs what an interrupted command left.
     pub(super) async fn enter(&self) -> Result<RepositoryLock, GitError> {
         let lock = self.repository.lock(&self.names).await?;
         if self.repository.ready(&self.names)?.is_none_or(|(folder, _)| folder != self.folder) {
@@ -422,7 +410,7 @@ impl Worktree {
     }
 }
 
-/// Removes a folder and all in it, also where somebody has made folders read-only.
+/// Removes a folder with its content, even if it contains read-only folders.
 fn remove_folder(folder: &Path) -> Result<(), GitError> {
     let mut removed = fs::remove_dir_all(folder);
     if removed.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
@@ -440,7 +428,7 @@ fn remove_folder(folder: &Path) -> Result<(), GitError> {
 fn make_writable(folder: &Path) {
     let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        // Not through a link.
+        // Do not follow links.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             make_writable(&entry.path());
         }

@@ -1,8 +1,7 @@
-//! Control groups: what all processes of a job take together, counted and held by the kernel.
+//! Control groups: the kernel counts and limits all processes of a job together.
 //!
-//! A group is made for each job below our own, and removed after it. Version 1 and version 2 are
-//! used as they are found; where neither can be written to, limits of single processes and looking
-//! now and then are all there is.
+//! A group is created below our own for each job, and removed afterwards. Versions 1 and 2 are
+//! supported. If neither is writable, only limits of single processes and sampling remain.
 
 use std::{
     fs, io,
@@ -17,18 +16,18 @@ use super::{JailError, JailLimits};
 mod tests;
 
 const PREFIX: &str = "folkmoot-jail-";
-/// Where we ourselves go, where a group cannot both be divided and have members.
+/// The group that we move to if our own group cannot have both members and children.
 const ASIDE: &str = "folkmoot-main";
-/// Ours: what builds the jail, and its first process.
+/// Our own processes: the one that builds the jail, and its first process.
 const HELPERS: u64 = 2;
 
-/// Where groups can be made, and for what.
+/// Which groups can be created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Groups {
     memory: Option<CgroupParent>,
     processes: Option<CgroupParent>,
     cpu: Option<CgroupParent>,
-    /// Why not for all.
+    /// Why some cannot.
     pub why: Option<String>,
 }
 
@@ -46,7 +45,7 @@ enum CgroupVersion {
 }
 
 impl Groups {
-    /// Looks where we are, and really makes a group to see whether that can be done.
+    /// Finds our groups, and creates one to test whether that works.
     pub(super) fn find() -> Self {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let mut found = Self::located(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"));
@@ -71,8 +70,7 @@ impl Groups {
         Self { memory: place("memory"), processes: place("pids"), cpu: place("cpuacct"), why: None }
     }
 
-    /// Removes groups that a program that was killed left behind. A group with somebody in it
-    /// cannot be removed.
+    /// Removes groups that a killed program left behind. A group with members cannot be removed.
     fn sweep(&self) {
         for place in [&self.memory, &self.processes, &self.cpu].into_iter().flatten() {
             for entry in fs::read_dir(&place.above).into_iter().flatten().flatten() {
@@ -80,7 +78,7 @@ impl Groups {
                 let owner =
                     name.to_str().and_then(|name| name.strip_prefix(PREFIX)).and_then(|rest| rest.split('-').next());
                 if owner.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
-                    // In the way of nothing: the next program tries again.
+                    // Harmless: the next program tries again.
                     let _ = fs::remove_dir(entry.path());
                 }
             }
@@ -99,7 +97,6 @@ impl Groups {
         self.cpu.is_some()
     }
 
-    /// In words, for people.
     pub(super) fn describe(&self) -> String {
         let of = |name: &str, place: &Option<CgroupParent>| match place.as_ref().map(|place| place.version) {
             Some(CgroupVersion::One) => format!("{name} by version 1"),
@@ -110,7 +107,7 @@ impl Groups {
     }
 }
 
-/// Our own group of one controller, if that controller is mounted where we can see it.
+/// Our group of one controller, if that controller is mounted and visible.
 fn place(controller: &str, own: &str, mounts: &str) -> Option<CgroupParent> {
     let group = |wanted: &dyn Fn(&str, &str) -> bool| {
         own.lines().find_map(|line| {
@@ -138,16 +135,16 @@ fn place(controller: &str, own: &str, mounts: &str) -> Option<CgroupParent> {
     }
     let group = group(&|id, controllers| id == "0" && controllers.is_empty())?;
     let above = mount(&|kind, _| kind == "cgroup2", group)?;
-    // Where we have moved aside before, it is the group above that is divided.
+    // If we have moved aside already, use the group above.
     let above = if above.ends_with(ASIDE) { above.parent()?.to_owned() } else { above };
-    // What was cpuacct is in every group of version 2.
+    // Every version 2 group includes what was cpuacct.
     let there = controller == "cpuacct"
         || fs::read_to_string(above.join("cgroup.controllers"))
             .is_ok_and(|there| there.split_whitespace().any(|name| name == controller));
     there.then_some(CgroupParent { version: CgroupVersion::Two, above })
 }
 
-/// The group of one job. Dropped, it is removed, as soon as the last process is out of it.
+/// The group of one job. It is removed when it is dropped and its last process has ended.
 #[derive(Debug)]
 pub(super) struct Group {
     memory: Option<(CgroupVersion, PathBuf)>,
@@ -183,7 +180,7 @@ impl Group {
         loop {
             let name = format!("{PREFIX}{}-{}", std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
             match Self::named(&name, groups, limits) {
-                // A program that had our number has left it.
+                // A program with the same process id left it behind.
                 Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {}
                 made => return made,
             }
@@ -230,7 +227,7 @@ impl Group {
         }
     }
 
-    /// Puts a process into the group, and with it all that it will start.
+    /// Adds a process, and with it everything that it starts.
     pub(super) fn add(&self, pid: u32) -> Result<(), Failed> {
         self.made.iter().try_for_each(|path| write(path.join("cgroup.procs"), &pid.to_string()))
     }
@@ -261,9 +258,8 @@ impl Group {
         }
     }
 
-    /// Removes it before anybody hears of the end of the job, so that nothing is left even of a
-    /// program that ends then. The last process may take a moment to be gone; what takes longer is
-    /// left to a thread.
+    /// Removes the group before the job's end is reported, so that nothing is left even if the
+    /// program then exits. If the last process takes long to end, a thread finishes the work.
     pub(super) async fn end(mut self) {
         for wait_ms in [0, 1, 1, 2, 5, 10, 20, 50, 100] {
             tokio::time::sleep(Duration::from_millis(wait_ms)).await;
@@ -273,7 +269,7 @@ impl Group {
         }
     }
 
-    /// Whether nothing is left of it.
+    /// Returns whether everything is removed.
     fn remove(made: &mut Vec<PathBuf>) -> bool {
         made.retain(|path| fs::remove_dir(path).is_err_and(|error| error.kind() != io::ErrorKind::NotFound));
         made.is_empty()
@@ -286,7 +282,7 @@ impl Drop for Group {
         if Self::remove(&mut made) {
             return;
         }
-        // Its processes are dying. Nobody should wait for that who has dropped a future.
+        // Its processes are dying; dropping a future must not block.
         std::thread::spawn(move || {
             for wait_ms in [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 4000] {
                 std::thread::sleep(Duration::from_millis(wait_ms));
@@ -299,8 +295,8 @@ impl Drop for Group {
     }
 }
 
-/// Version 2 counts only in groups whose parent says so, and a parent that says so can have no
-/// processes of its own: where we are alone in a group that is ours to divide, we move aside.
+/// Version 2 counts only in groups whose parent delegates the controller, and such a parent cannot
+/// have processes. If we are alone in a group of our own, we move aside.
 fn hand_down(groups: &Groups, place: &CgroupParent) -> Result<(), Failed> {
     let mut wanted = Vec::new();
     let there = fs::read_to_string(place.above.join("cgroup.subtree_control")).unwrap_or_default();
@@ -329,7 +325,7 @@ fn number(path: PathBuf) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// The number behind a word, in a file that has one of each on every line.
+/// The number after a word, in a file with one pair per line.
 fn count(path: PathBuf, word: &str) -> Option<u64> {
     fs::read_to_string(path).ok()?.lines().find_map(|line| line.strip_prefix(word)?.trim().parse().ok())
 }

@@ -1,4 +1,4 @@
-//! Whether a job makes sense, before anything is started for it.
+//! Validates a job before anything is started.
 
 use std::{
     collections::BTreeSet,
@@ -15,7 +15,7 @@ pub(super) const MEMORY_BYTES_MIN: u64 = 16 << 20;
 const OPEN_FILES_MIN: u64 = 16;
 const WALL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What the jail itself puts into the root; nothing else can be mounted there.
+/// The paths that the jail itself provides; nothing can be mounted there.
 const OURS: [&str; 15] = [
     "/bin", "/dev", "/etc", "/gnu", "/job", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/proc", "/sbin", "/sys",
     "/tmp", "/usr",
@@ -92,7 +92,7 @@ fn files(job: &JailJob) -> Result<(), JailError> {
     job.keep.iter().try_for_each(|name| relative(name))
 }
 
-/// A relative path whose every part is a plain name, written in the one way in which it can be.
+/// A relative path of plain names in normalised form.
 pub(super) fn relative(name: &str) -> Result<(), JailError> {
     let plain = !name.is_empty()
         && name.len() <= PATH_BYTES_MAX
@@ -123,8 +123,8 @@ pub(super) fn readable(readable: &Readable) -> Result<(), JailError> {
     Ok(())
 }
 
-/// None within another: to make room for it, something would have to be made in the other, which is
-/// somebody's folder.
+/// No path may be inside another: a mount point would have to be created in the outer one, which
+/// belongs to somebody.
 fn apart(all: &[Readable]) -> Result<(), JailError> {
     for (index, one) in all.iter().enumerate() {
         if let Some(other) = all[..index]

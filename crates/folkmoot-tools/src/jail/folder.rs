@@ -1,5 +1,4 @@
-//! A folder that is copied into the jail and out again, because whom the job runs as cannot write
-//! to the folder itself.
+//! Copies a folder into the jail and back, if the job's user cannot write to the folder itself.
 
 use std::{
     collections::BTreeMap,
@@ -20,16 +19,17 @@ use crate::beneath::Folder;
 
 const ENTRIES_MAX: usize = 200_000;
 
-/// How a folder is made visible in the jail.
 #[derive(Debug)]
 pub(super) enum FolderAccess {
-    /// It is mounted, and the job runs as its owner.
-    Mounted { owner: u32, group: u32 },
-    /// It is copied.
+    /// Mounted; the job runs as its owner.
+    Mounted {
+        owner: u32,
+        group: u32,
+    },
     Copied,
 }
 
-/// Which way, for a caller with this id.
+/// Chooses the way for a caller with this id.
 pub(super) fn way(folder: &Path, caller: u32) -> Result<FolderAccess, JailError> {
     let said =
         |why: String| JailError::Invalid(format!("the folder {} cannot be given to a job: {why}", folder.display()));
@@ -45,7 +45,7 @@ pub(super) fn way(folder: &Path, caller: u32) -> Result<FolderAccess, JailError>
     }
 }
 
-/// What is in a folder. Links are carried as links; pipes, devices and sockets are left out.
+/// Lists a folder. Links stay links; pipes, devices and sockets are left out.
 pub(super) fn list(root: &Path, bytes_max: u64) -> Result<Vec<JailEntry>, JailError> {
     let mut found = Vec::new();
     let mut bytes = 0_u64;
@@ -93,7 +93,7 @@ pub(super) fn list(root: &Path, bytes_max: u64) -> Result<Vec<JailEntry>, JailEr
     Ok(found)
 }
 
-/// Reads exactly as many bytes as were told, whatever the file has become meanwhile.
+/// Reads exactly `bytes` bytes, even if the file has changed.
 pub(super) fn content(folder: &Folder, path: &str, bytes: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::with_capacity(usize::try_from(bytes).unwrap_or_default());
     if let Some(file) = folder.file(path)? {
@@ -103,8 +103,7 @@ pub(super) fn content(folder: &Folder, path: &str, bytes: u64) -> io::Result<Vec
     Ok(content)
 }
 
-/// Takes what the inside hands out when a job has ended: the files to be kept, and what has changed
-/// in a folder that was copied.
+/// Receives the kept files, and the changes in a copied folder, when a job has ended.
 pub(super) fn bring_back(
     mut from: UnixStream,
     ended: &JobExit,
@@ -144,8 +143,7 @@ fn take(from: &mut UnixStream, bytes: u64, to: &mut impl io::Write) -> io::Resul
     }
 }
 
-/// Whether a change may be brought back: nothing that a program outside would later take for its
-/// own settings of git.
+/// Whether a change may be brought back: never git's settings, which programs outside would trust.
 fn comes_back(path: &str) -> bool {
     check::relative(path).is_ok() && !path.split('/').any(|part| part.eq_ignore_ascii_case(".git"))
 }

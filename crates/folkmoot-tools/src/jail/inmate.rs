@@ -1,12 +1,11 @@
-//! A job that is talked to while it runs: a server on its standard input and output.
+//! A job that communicates while it runs: a server on its standard input and output.
 //!
 //! ```text
 //! Jail::start ─▶ Inmate: stdin, stdout ─▶ end: input closed, exit, or its time is up ─▶ Report
 //!                  └▶ dropped: it ends at once, with everything
 //! ```
 //!
-//! The walls and the limits are those of any job, and the time on the wall counts while nobody
-//! talks to it too.
+//! It has the restrictions and limits of any job. The wall clock also counts while it is idle.
 
 use std::time::Duration;
 
@@ -17,33 +16,32 @@ use super::{Jail, JailError, JailJob, JobReport, check};
 #[cfg(target_os = "linux")]
 use super::{Limit, output::Output};
 
-/// A job that runs, and can be talked to. Dropping it ends it.
+/// A running job. Dropping it ends it.
 #[derive(Debug)]
 pub struct Inmate {
-    /// What it reads. Taken or closed, it reads its end.
+    /// Its input. Taking or closing it signals the end.
     pub stdin: Option<pipe::Sender>,
-    /// What it prints. What nobody reads makes it wait.
+    /// Its output. If nobody reads it, the job blocks.
     pub stdout: Option<ChildStdout>,
     pub(super) output_bytes: usize,
-    /// Tells the watch to end it.
+    /// Tells the watcher to end it.
     pub(super) stop: oneshot::Sender<()>,
-    /// Holds its limits, and with it goes all that there is of it.
+    /// Enforces its limits. Dropping it cleans up.
     pub(super) watch: AbortOnDropHandle<Result<JobReport, JailError>>,
 }
 
 impl Inmate {
-    /// Closes its input, and tells how it ended. If it has not ended by itself after a while, it is
-    /// ended, which is told as the limit of time. [`JobReport::stdout`] is what it printed that
-    /// nobody had read yet.
+    /// Closes its input and reports how it ended. If it does not end within `patience`, it is
+    /// ended, which is reported as the wall-clock limit. [`JobReport::stdout`] is the unread
+    /// output.
     ///
     /// # Errors
-    /// Where nobody knows how it ended.
+    /// If the outcome is unknown.
     #[cfg(target_os = "linux")]
     pub async fn end(mut self, patience: Duration) -> Result<JobReport, JailError> {
         drop(self.stdin.take());
         let left = self.stdout.take().map(|stdout| Output::new(stdout, self.output_bytes));
-        // Owned by this block, so that who prints without end has nobody to print to when it is too
-        // much.
+        // Owned by this block, so that the pipe closes when there is too much output.
         let left = async move {
             let mut left = left?;
             left.rest().await;
@@ -54,7 +52,7 @@ impl Inmate {
             if let Ok(ended) = tokio::time::timeout(patience, &mut watch).await {
                 return ended;
             }
-            // If it has just ended by itself, nobody hears this.
+            // Fails if it has just ended by itself.
             let _ = stop.send(());
             watch.await
         };
@@ -67,7 +65,7 @@ impl Inmate {
         Ok(report)
     }
 
-    /// As there is none, it cannot be.
+    /// There is no jail on this system.
     #[cfg(not(target_os = "linux"))]
     pub async fn end(self, _: Duration) -> Result<JobReport, JailError> {
         self.watch.await.map_err(|error| JailError::Failed(error.to_string()))?
@@ -75,11 +73,11 @@ impl Inmate {
 }
 
 impl Jail {
-    /// Starts a job that is talked to. It counts as begun when its walls stand; that its program
-    /// does not exist is told by [`Inmate::end`].
+    /// Starts a job that communicates. It counts as started when its jail is complete;
+    /// [`Inmate::end`] reports a missing program.
     ///
     /// # Errors
-    /// Where nothing was started.
+    /// If nothing was started.
     pub async fn start(&self, job: JailJob) -> Result<Inmate, JailError> {
         check::job(&job, self.network)?;
         if !job.stdin.is_empty() {

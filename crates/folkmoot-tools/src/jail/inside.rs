@@ -1,11 +1,11 @@
-//! The inside: what `folkmoot __jail` is. Two processes, each this program anew, so that nothing
-//! has to be done between a fork and an exec, where little is safe.
+//! The inside of the jail: what `folkmoot __jail` does. It uses two processes, each this program
+//! started anew, so that no code runs between fork and exec.
 //!
-//! - `start` becomes an unprivileged user, enters new namespaces, builds the root, and watches over
+//! - `start` becomes an unprivileged user, enters new namespaces, builds the root, and watches
 //!   `init`.
-//! - `init` is the first process of the new process namespace. It moves into the root, gives up
-//!   every right, and starts the command. When the command has ended, it tells how and ends, and
-//!   the kernel ends all that is left.
+//! - `init` is the first process of the new process namespace. It enters the root, drops every
+//!   right, and starts the command. When the command has ended, it reports and ends, and the kernel
+//!   kills everything that is left.
 
 mod bubblewrap;
 mod confine;
@@ -27,17 +27,17 @@ use std::{
 
 use super::wire::{self, FaultKind, JailFault, JailMessage};
 
-/// Who the job is, inside.
+/// The job's user id inside.
 const INSIDE_ID: u32 = 1000;
 
-/// The whole environment of `init`. An allocator such as mimalloc takes a gigabyte at once, and if
-/// it is writable from the start it counts for the limit of memory, which `init` sets for itself:
-/// nothing could be executed any more.
+/// The whole environment of `init`. An allocator such as mimalloc reserves a gigabyte at once; if
+/// that is writable, it counts towards the memory limit that `init` sets for itself, and nothing
+/// could be executed.
 const ENVIRONMENT_OF_INIT: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
 
 pub(super) fn main() -> ExitCode {
     let stage = std::env::args_os().next_back();
-    // The socket is the standard input, so that it needs no number to be handed over.
+    // The socket is the standard input, so that no number has to be passed.
     let control = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
     let Ok(mut control) = control else { return ExitCode::FAILURE };
     let done = match stage.as_deref().and_then(OsStr::to_str) {
@@ -51,14 +51,14 @@ pub(super) fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
-            // Nobody listens any more where this fails, and then nobody needs to know.
+            // If this fails, nobody is listening.
             let _ = wire::send(&mut control, &JailMessage::Failed(fault));
             ExitCode::FAILURE
         }
     }
 }
 
-/// With which arguments this program is `init`: those with which it is `start`, but for the last.
+/// The arguments that make this program `init`: those of `start`, except for the last.
 fn arguments_of_init() -> Vec<OsString> {
     let mut arguments = std::env::args_os().skip(1).collect::<Vec<_>>();
     arguments.pop();

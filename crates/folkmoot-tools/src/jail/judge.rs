@@ -1,10 +1,10 @@
-//! How a job ended, from all that there is evidence of.
+//! Judges how a job ended from all evidence.
 
 use std::collections::BTreeSet;
 
 use super::{JailError, JobEnd, Limit, cgroup::CgroupUsage, wire::JobExit};
 
-/// Every limit of whose reaching there is evidence.
+/// All limits that were provably reached.
 pub(super) fn reached(ended: Option<&JobExit>, taken: &CgroupUsage, stopped: Option<Limit>) -> BTreeSet<Limit> {
     let mut reached = stopped.into_iter().collect::<BTreeSet<_>>();
     if taken.killed_for_memory {
@@ -29,8 +29,8 @@ pub(super) fn reached(ended: Option<&JobExit>, taken: &CgroupUsage, stopped: Opt
     reached
 }
 
-/// A job that succeeds has succeeded, whatever it has reached. One that fails after reaching a
-/// limit has failed by it; of several, by the first in the order of [`Limit`].
+/// A job that succeeds has succeeded, whatever it reached. If it fails after reaching limits, the
+/// first in the order of [`Limit`] is the cause.
 pub(super) fn judge(
     ended: Option<&JobExit>,
     reached: &BTreeSet<Limit>,

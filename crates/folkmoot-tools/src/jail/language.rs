@@ -1,8 +1,7 @@
-//! Code that a model wrote, as a command: which tool chain it takes, where that is, and with which
-//! limits it runs.
+//! Programs in several languages: tool chains, commands and limits.
 //!
-//! A tool chain counts as there only when it has run in the jail. Without one, nothing is executed,
-//! and nothing has passed.
+//! A tool chain counts as installed only after it has run in the jail. Without one, nothing is
+//! executed and nothing passes.
 
 use std::{
     collections::BTreeMap,
@@ -32,10 +31,10 @@ folkmoot_core::vocabulary! {
 }
 
 impl ProgramLanguage {
-    /// By its name, or by what models usually write before a block of code.
+    /// Parses a name, or what models usually write before a code block.
     ///
     /// # Errors
-    /// If it is none that can be executed.
+    /// If it cannot be executed.
     pub fn named(name: &str) -> Result<Self, JailError> {
         let name = name.trim().to_ascii_lowercase();
         let word = match name.as_str() {
@@ -51,7 +50,7 @@ impl ProgramLanguage {
         })
     }
 
-    /// What its one file is called.
+    /// The name of its file.
     fn file(self) -> &'static str {
         match self {
             Self::Python => "main.py",
@@ -78,7 +77,7 @@ impl ProgramLanguage {
         }
     }
 
-    /// What suits a program of it.
+    /// The default limits for its programs.
     pub fn limits(self) -> JailLimits {
         let code = JailLimits::of(Profile::Code);
         match self {
@@ -87,7 +86,7 @@ impl ProgramLanguage {
         }
     }
 
-    /// What suits its compiler.
+    /// The limits for its compiler.
     fn compiler_limits() -> JailLimits {
         JailLimits {
             wall: Duration::from_secs(120),
@@ -101,28 +100,25 @@ impl ProgramLanguage {
     }
 }
 
-/// A compiled program that is larger is no solution to anything that is asked here.
+/// Larger than any reasonable program.
 const COMPILED_BYTES_MAX: usize = 64 << 20;
 const COMPILED: &str = "program";
 
-/// One file of code, and what it is given.
+/// One file of code with its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// What it is written in.
     pub language: ProgramLanguage,
     pub source: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
-    /// What it can read on its standard input.
     pub stdin: Vec<u8>,
-    /// Other files beside it.
+    /// Additional files.
     pub files: Vec<(String, Vec<u8>)>,
-    /// How much it may use, when it runs. Compilers have limits of their own.
+    /// The limits when it runs. Compilers have their own.
     pub limits: JailLimits,
 }
 
 impl Program {
-    /// Code alone, with the limits that suit it.
+    /// Code with the default limits.
     pub fn new(language: ProgramLanguage, source: impl Into<String>) -> Self {
         Self {
             language,
@@ -135,19 +131,17 @@ impl Program {
     }
 }
 
-/// What came of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Execution {
-    /// The compiler did not take it. Nothing of it ran.
+    /// It did not compile, so nothing ran.
     NotCompiled(JobReport),
-    /// It ran, well or not.
+    /// It ran, successfully or not.
     Ran(JobReport),
 }
 
-/// Where a tool chain is, as a job sees it.
+/// A tool chain, as a job sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolChain {
-    /// What it calls itself.
     pub version: String,
     program: String,
     readable: Vec<Readable>,
@@ -155,12 +149,12 @@ pub struct ToolChain {
 }
 
 impl ToolChain {
-    /// Where it is on this machine, unless it is in the system's folders.
+    /// Its folder on this machine, unless it is in the system's folders.
     pub(crate) fn home(&self) -> Option<&Path> {
         self.readable.first().map(|readable| readable.host.as_path())
     }
 
-    /// Lends it to another job, as to a project's own command: to be read, and first in its `PATH`.
+    /// Makes it readable for another job, and puts it first in its `PATH`.
     pub fn lend(&self, job: &mut JailJob) {
         job.readable.extend(
             self.readable.iter().filter(|readable| !job.readable.contains(readable)).cloned().collect::<Vec<_>>(),
@@ -185,10 +179,10 @@ impl ToolChain {
 }
 
 impl Jail {
-    /// Compiles a program where it has to be, and executes it.
+    /// Compiles a program if necessary, and runs it.
     ///
     /// # Errors
-    /// As [`Jail::run`], and [`JailError::Missing`] if there is no tool chain for it.
+    /// As [`Jail::run`], and [`JailError::Missing`] if there is no tool chain.
     pub async fn execute(&self, program: Program) -> Result<Execution, JailError> {
         let chain = self.tool_chain(program.language).await?;
         let file = program.language.file();
@@ -201,7 +195,7 @@ impl Jail {
                 return Ok(Execution::Ran(self.run(job).await?));
             }
             ProgramLanguage::Rust => &["--edition", "2024", "-C", "opt-level=1", "-o", COMPILED, file],
-            // Go compiles the files that it is told of.
+            // Go compiles only the files it is given.
             ProgramLanguage::Go => &["build", "-o", COMPILED, file],
         };
         let beside = program.files.iter().map(|(name, _)| name.as_str());
@@ -229,10 +223,10 @@ impl Jail {
         Ok(Execution::Ran(self.run(job).await?))
     }
 
-    /// The tool chain of a language, once it has run in the jail.
+    /// The tool chain of a language, after it has run in the jail.
     ///
     /// # Errors
-    /// [`JailError::Missing`] if there is none, which says how to get one.
+    /// [`JailError::Missing`] if there is none; says how to install one.
     pub async fn tool_chain(&self, language: ProgramLanguage) -> Result<ToolChain, JailError> {
         let mut known = self.walls.languages.lock().await;
         if let Some(chain) = known.get(&language) {
@@ -271,7 +265,7 @@ impl Jail {
     }
 }
 
-/// Where to look: first where every job can see it.
+/// Where to search: first where every job can see it.
 fn search_path() -> Vec<PathBuf> {
     let system = ["/usr/bin", "/usr/local/bin", "/bin"].map(PathBuf::from).into_iter();
     let own = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect::<Vec<_>>()).unwrap_or_default();
@@ -284,7 +278,7 @@ fn search_path() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Tool chains that may be one, each as it would be in the jail.
+/// Candidates for tool chains, each as it would be in the jail.
 async fn candidates(language: ProgramLanguage, search: &[PathBuf]) -> Vec<ToolChain> {
     let name = match language {
         ProgramLanguage::Python => "python3",
@@ -304,8 +298,7 @@ async fn candidates(language: ProgramLanguage, search: &[PathBuf]) -> Vec<ToolCh
     found
 }
 
-/// The whole tool chain that a program belongs to. Programs in `PATH` are often only signposts to
-/// it.
+/// The complete tool chain of a program. Programs in `PATH` are often only launchers.
 async fn at_home(language: ProgramLanguage, name: &str, program: &Path) -> Option<ToolChain> {
     let mut environment = BTreeMap::new();
     if language == ProgramLanguage::Go {
@@ -320,7 +313,7 @@ async fn at_home(language: ProgramLanguage, name: &str, program: &Path) -> Optio
         }
     }
     let system = |program: &Path| program.starts_with("/usr") || program.starts_with("/bin");
-    // Rust in the system's folders can be a signpost to a rustup home too.
+    // Rust in the system's folders can be a launcher for rustup too.
     let real = std::fs::canonicalize(program).ok()?;
     if system(program) && system(&real) && language != ProgramLanguage::Rust {
         let program = program.to_str()?.to_owned();
@@ -341,8 +334,8 @@ async fn at_home(language: ProgramLanguage, name: &str, program: &Path) -> Optio
         return Some(ToolChain { version: String::new(), program, readable: Vec::new(), environment });
     }
     let elsewhere = Path::new("/opt").join(language.word());
-    // Python may look for its library where it was built to be, and would take the system's, of
-    // another version, for its own.
+    // Python may search for its library at its build path, and would take the system's other
+    // version.
     let same = Readable { host: home.clone(), inside: home.clone() };
     let inside =
         if language == ProgramLanguage::Python && check::readable(&same).is_ok() { home.clone() } else { elsewhere };
@@ -353,12 +346,12 @@ async fn at_home(language: ProgramLanguage, name: &str, program: &Path) -> Optio
     Some(ToolChain { version: String::new(), program, readable: vec![Readable { host: home, inside }], environment })
 }
 
-/// Asks a program of the user's own, outside the jail, where it lives.
+/// Asks a user's program, outside the jail, where it is installed.
 async fn ask(program: &Path, arguments: &[&str]) -> Option<PathBuf> {
     let mut command = tokio::process::Command::new(program);
-    // Not here, where a file of a project could say which tool chain to use.
+    // Not here: a project's file could choose the tool chain.
     command.args(arguments).current_dir("/").stdin(std::process::Stdio::null()).kill_on_drop(true);
-    // It may be rustup, which would fetch a whole tool chain because somebody asked where it is.
+    // rustup would download a whole tool chain otherwise.
     command.env("RUSTUP_AUTO_INSTALL", "0");
     let output = tokio::time::timeout(Duration::from_secs(10), command.output()).await.ok()?.ok()?;
     let answer = String::from_utf8(output.stdout).ok()?;

@@ -1,14 +1,13 @@
-//! What a job prints: so much of it is kept, and not more is read.
+//! Reads a job's output up to a limit.
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// One of the outputs.
 #[derive(Debug)]
 pub(super) struct Output<R> {
     from: R,
     pub(super) kept: Vec<u8>,
     bytes_max: usize,
-    /// Whether there was more than may be.
+    /// Whether there was too much.
     pub(super) over: bool,
     closed: bool,
 }
@@ -18,7 +17,7 @@ impl<R: AsyncRead + Unpin> Output<R> {
         Self { from, kept: Vec::new(), bytes_max, over: false, closed: false }
     }
 
-    /// Returns when there is more than may be, and never otherwise.
+    /// Returns only if there is too much output.
     pub(super) async fn overflow(&mut self) {
         self.rest().await;
         if !self.over {
@@ -26,8 +25,7 @@ impl<R: AsyncRead + Unpin> Output<R> {
         }
     }
 
-    /// Reads to the end, or to where it is too much. What was read is kept also where this is
-    /// dropped.
+    /// Reads to the end or the limit. What was read is kept even if this is dropped.
     pub(super) async fn rest(&mut self) {
         let mut chunk = [0; 16 * 1024];
         while !self.over && !self.closed {

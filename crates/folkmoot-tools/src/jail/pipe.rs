@@ -1,5 +1,4 @@
-//! The input of a job that is talked to: one end of a pipe, handed to the inside over the control
-//! socket.
+//! The input of a job that communicates: one end of a pipe, passed over the control socket.
 
 use std::{
     fs::File,
@@ -16,7 +15,7 @@ use rustix::net::{
     recvmsg, sendmsg,
 };
 
-/// Hands it over, with one byte, because nothing can be attached to none.
+/// Sends it with one byte, because descriptors cannot be sent without data.
 pub(super) async fn send(to: &tokio::net::UnixStream, end: OwnedFd) -> io::Result<()> {
     to.async_io(tokio::io::Interest::WRITABLE, || {
         let ends = [end.as_fd()];
@@ -29,8 +28,7 @@ pub(super) async fn send(to: &tokio::net::UnixStream, end: OwnedFd) -> io::Resul
     .await
 }
 
-/// Takes it. Nothing may have been read ahead from the socket: what is attached to a byte is lost
-/// to who only reads.
+/// Receives it. Nothing may have been read ahead: a plain read would lose the descriptor.
 pub(super) fn receive(from: &UnixStream) -> io::Result<File> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut attached = RecvAncillaryBuffer::new(&mut space);

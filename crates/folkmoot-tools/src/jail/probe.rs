@@ -1,4 +1,4 @@
-//! What this machine can hold a job with: tried, not assumed.
+//! Tests what this machine can confine a job with.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use super::{Driver, Helper, Inmate, Jail, JailError, JailJob, JobReport, Program
 #[cfg(target_os = "linux")]
 use super::{JobEnd, Profile, cgroup::Groups, run, wire::Facts};
 
-/// What holds the jobs of a jail.
+/// The driver and features of a jail.
 #[derive(Debug)]
 pub(crate) struct JailWalls {
     #[cfg(target_os = "linux")]
     helper: Option<Helper>,
     driver: Driver,
-    /// Why there is none, of each that was tried.
+    /// Why each driver that was tried does not work.
     why: String,
     #[cfg(target_os = "linux")]
     groups: Groups,
     #[cfg(target_os = "linux")]
     facts: Facts,
-    /// What was found out about tool chains, once.
+    /// The tool chains that were found.
     pub(super) languages: tokio::sync::Mutex<BTreeMap<ProgramLanguage, super::ToolChain>>,
 }
 
@@ -96,7 +96,7 @@ impl JailWalls {
     }
 }
 
-/// What usually is in the way, and what to do about it.
+/// Common causes and remedies.
 #[cfg(target_os = "linux")]
 fn advice() -> Vec<String> {
     let setting = |path: &str| std::fs::read_to_string(path).ok().map(|value| value.trim().to_owned());
@@ -129,34 +129,28 @@ fn advice() -> Vec<String> {
     advice
 }
 
-/// What holds here and what does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// What holds the jobs.
     pub driver: Driver,
-    /// Why nothing does, if nothing does.
+    /// Why every job is refused, if so.
     pub refusal: Option<String>,
-    /// What it is held with.
     pub features: Vec<Feature>,
-    /// In what code can be written that is executed.
     pub languages: Vec<LanguageFound>,
 }
 
-/// Something that holds a job, or would.
+/// A feature that confines a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
     pub name: &'static str,
-    /// Whether it is there.
     pub ok: bool,
-    /// How it is, and where it is missing what to do.
+    /// Its state, and if it is missing what to do.
     pub detail: String,
 }
 
-/// A language, and whether its tool chain runs in the jail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LanguageFound {
     pub language: ProgramLanguage,
-    /// What its tool chain calls itself, or how to get one.
+    /// The tool chain's version, or how to install it.
     pub version: Result<String, String>,
 }
 

@@ -1,5 +1,4 @@
-//! The outside: starts the helper, holds the limits that only somebody outside can hold, and tells
-//! how it ended.
+//! The outside: starts the helper, enforces limits from outside, and reports how the job ended.
 
 use std::{
     collections::BTreeMap,
@@ -31,12 +30,12 @@ use super::{
     wire::{Facts, JailEntry, Spec, WatchedLimits},
 };
 
-/// Building a jail takes milliseconds, and minutes only on a machine that is out of breath. The
-/// folder is copied in this time too.
+/// Building a jail takes milliseconds, except on a very busy machine. This includes copying the
+/// folder.
 const SET_UP_MAX: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Executes a job with a driver that holds. What of the kernel held it is told as well.
+/// Runs a job with a driver. Also reports the kernel features that confined it.
 pub(super) async fn run(
     helper: &Helper,
     driver: Driver,
@@ -48,7 +47,7 @@ pub(super) async fn run(
     Ok((begun.finish(out, std::future::pending()).await?, facts))
 }
 
-/// Begins a job that is talked to, and leaves it to a watch of its own.
+/// Starts a job that communicates, with its own watcher.
 pub(super) async fn start(helper: &Helper, driver: Driver, groups: &Groups, job: JailJob) -> Result<Inmate, JailError> {
     let (stdin, theirs) = pipe::pipe().map_err(talk::broken)?;
     let theirs = theirs.into_blocking_fd().map_err(talk::broken)?;
@@ -56,12 +55,12 @@ pub(super) async fn start(helper: &Helper, driver: Driver, groups: &Groups, job:
     let output_bytes = begun.job.limits.output_bytes;
     let (stop, stopped) = oneshot::channel();
     let stopped = async {
-        // Dropped without a word, it is gone, and this with it.
+        // The job was dropped.
         if stopped.await.is_err() {
             std::future::pending::<()>().await;
         }
     };
-    // Who talks to it reads what it prints.
+    // The owner reads its output.
     let watch = tokio::spawn(begun.finish(Output::new(tokio::io::empty(), output_bytes), stopped));
     let watch = AbortOnDropHandle::new(watch);
     Ok(Inmate { stdin: Some(stdin), stdout: Some(stdout), output_bytes, stop, watch })
@@ -71,7 +70,7 @@ pub(super) async fn start(helper: &Helper, driver: Driver, groups: &Groups, job:
 #[derive(Debug)]
 struct RunningJob {
     job: JailJob,
-    /// Where what changes in its folder is brought back to.
+    /// Where changes in its folder are brought back to.
     brought_back: Option<PathBuf>,
     group: Group,
     talk: HelperConversation,
@@ -105,7 +104,7 @@ async fn begin(
 }
 
 impl RunningJob {
-    /// Holds the limits that only somebody outside can hold, until it has ended or is told to.
+    /// Enforces limits from outside until the job has ended or is stopped.
     async fn finish(
         self,
         mut out: Output<impl AsyncRead + Unpin>,
@@ -128,7 +127,7 @@ impl RunningJob {
         };
         let wall = started.elapsed();
         let (control, child) = talk.into_parts()?;
-        // What was ended in the middle of its work leaves nothing that is worth keeping.
+        // A job that was killed leaves nothing worth keeping.
         let kept = match ended.clone().filter(|ended| ended.stopped.is_none()) {
             Some(ended) => {
                 let kept_bytes_max = job.limits.output_bytes as u64;
@@ -137,7 +136,7 @@ impl RunningJob {
             None => BTreeMap::new(),
         };
         talk::end(child).await?;
-        // All who could write are dead, so that this ends.
+        // All writers are dead, so this ends.
         let rest = async { tokio::join!(out.rest(), err.rest()) };
         timeout(talk::END_MAX, rest)
             .await
@@ -165,7 +164,7 @@ impl RunningJob {
     }
 }
 
-/// Starts the helper. It waits to be told what to do, so that it can be put into its control group
+/// Starts the helper. It waits for instructions, so that it can be put into its control group
 /// first.
 fn launch(helper: &Helper) -> Result<(UnixStream, Child, u32), JailError> {
     let failed = |error: io::Error| JailError::Failed(format!("starting {}: {error}", helper.program.display()));
@@ -187,8 +186,7 @@ fn launch(helper: &Helper) -> Result<(UnixStream, Child, u32), JailError> {
     Ok((control, child, pid))
 }
 
-/// What is put into the folder. The content of a folder that is copied comes first, and what the
-/// job brings may not be in it.
+/// The files for the folder. A copied folder comes first; the job's own files must not be in it.
 async fn entries(job: &JailJob, way: Option<&FolderAccess>) -> Result<Vec<JailEntry>, JailError> {
     let mut entries = match (way, job.folder.clone()) {
         (Some(FolderAccess::Copied), Some(path)) => {
@@ -206,7 +204,7 @@ async fn entries(job: &JailJob, way: Option<&FolderAccess>) -> Result<Vec<JailEn
     Ok(entries)
 }
 
-/// Work on files, where it keeps nobody else waiting.
+/// Runs file operations on a blocking thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, JailError> + Send + 'static,
 ) -> Result<T, JailError> {
@@ -222,7 +220,7 @@ fn spec(
     pid: u32,
 ) -> Result<Spec, JailError> {
     let usual = [
-        // Not the folder, which is a project's, and no place for what programs leave in their home.
+        // Not the working folder, which belongs to a project.
         ("HOME", "/tmp"),
         ("LANG", "C.UTF-8"),
         ("PATH", PATH),
@@ -251,7 +249,7 @@ fn spec(
         },
         readable: job.readable.clone(),
         mounted: job.folder.clone().filter(|_| matches!(way, Some(FolderAccess::Mounted { .. }))),
-        // A copy has to be filled, and is nobody's.
+        // A copy must be filled first.
         read_only: job.folder_is_read_only && matches!(way, Some(FolderAccess::Mounted { .. })),
         copied: matches!(way, Some(FolderAccess::Copied)) && !job.folder_is_read_only,
         piped: false,
@@ -262,8 +260,8 @@ fn spec(
     })
 }
 
-/// Returns when the job has used more time on the processors than it may. Never, where no control
-/// group counts it: then it is looked at from inside.
+/// Returns when the CPU limit is exceeded. Without a control group it never returns; sampling
+/// inside does the work.
 async fn out_of_time(group: &Group, cpu: Duration) {
     loop {
         match group.cpu() {

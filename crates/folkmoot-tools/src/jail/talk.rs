@@ -1,4 +1,4 @@
-//! The conversation with the helper, from outside.
+//! The protocol with the helper, from outside.
 
 use std::{io, os::fd::OwnedFd, sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::beneath::Folder;
 
-/// How long the dead may take to be gone, and the living to say the next word.
+/// How long to wait for killed processes, and for the next message.
 pub(super) const END_MAX: Duration = Duration::from_secs(10);
 
 /// The conversation with the helper, and its life.
@@ -32,8 +32,7 @@ impl HelperConversation {
         job: &JailJob,
         input: Option<OwnedFd>,
     ) -> Result<Facts, JailError> {
-        // A helper that fails stops listening, and then says why. Everything else is our own
-        // failure, and nobody would answer.
+        // A failing helper stops reading and then reports why. Any other error is ours.
         let told = self.tell(spec, job, input).await;
         if let Err(error) = &told
             && !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
@@ -43,7 +42,7 @@ impl HelperConversation {
         match self.hear().await {
             Ok(JailMessage::Ready(facts)) => {
                 told.map_err(broken)?;
-                // If it is dead, nobody would tell init when we die.
+                // If it is dead, init would not notice our death.
                 if matches!(self.child.try_wait(), Ok(None)) {
                     self.control.write_all(&[1]).await.map_err(broken)?;
                     Ok(facts)
@@ -57,7 +56,7 @@ impl HelperConversation {
         }
     }
 
-    /// What a helper that says nothing has written instead.
+    /// The stderr of a helper that sent no message.
     async fn silence(&mut self, error: &io::Error) -> JailError {
         let status = timeout(END_MAX, self.child.wait()).await;
         match status {
@@ -75,7 +74,7 @@ impl HelperConversation {
             Some(input) => pipe::send(&self.control, input).await?,
             None => self.control.write_all(&job.stdin).await?,
         }
-        // What the job brings is last.
+        // The job's own files are last.
         let copied = &spec.files[..spec.files.len().saturating_sub(job.files.len())];
         if let Some(source) = job.folder.as_ref().filter(|_| spec.mounted.is_none()) {
             let source = Arc::new(Folder::open(source.as_path())?);
@@ -94,7 +93,8 @@ impl HelperConversation {
         Ok(())
     }
 
-    /// How the command ended. `None` if init died without a word, as it does when memory is short.
+    /// How the command ended. `None` if init died without a message, as it does when memory is
+    /// short.
     pub(super) async fn ended(&mut self) -> Result<Option<JobExit>, JailError> {
         match self.hear().await {
             Ok(JailMessage::Ended(ended)) => Ok(Some(*ended)),
@@ -112,7 +112,7 @@ impl HelperConversation {
         Ok(serde_json::from_slice(&body)?)
     }
 
-    /// The socket alone, for whoever reads what comes last.
+    /// The socket, for reading the contents that follow.
     pub(super) fn into_parts(self) -> Result<(std::os::unix::net::UnixStream, Child), JailError> {
         let control = self.control.into_std().and_then(|control| {
             control.set_nonblocking(false)?;
@@ -123,7 +123,7 @@ impl HelperConversation {
     }
 }
 
-/// Ends the helper, and with it everything in the jail, unless it has ended already.
+/// Kills the helper, and with it everything in the jail, unless it has ended.
 pub(super) async fn end(mut child: Child) -> Result<(), JailError> {
     // Fails only if it is dead.
     let _ = child.start_kill();

@@ -1,21 +1,20 @@
-//! Whom a job runs as. Never root.
+//! The user of a job. Never root.
 
 use super::{JailError, folder::FolderAccess, wire::User};
 
-/// Ids that nobody has: systems give out none in this range. One for each helper, by its process
-/// id, so that no two jobs are the same user.
+/// Unused ids: systems assign none in this range. Each helper has its own, by its process id, so no
+/// two jobs share a user.
 const FIRST_ID: u32 = 1_879_048_192;
-/// Where a container has only the usual 65536 ids: those that systems keep for users who come and
-/// go.
+/// For containers with only 65536 ids: the range for temporary users.
 const FIRST_ID_SMALL: u32 = 61_184;
 const IDS_SMALL: u32 = 4_000;
 
-/// Whose program this is.
+/// The user id of this process.
 pub(super) fn caller() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whom a job of root runs as. Others run jobs as themselves, which is nobody inside.
+/// The user for a job that root starts. Other callers run jobs as themselves, mapped to nobody.
 pub(super) fn become_user(way: Option<&FolderAccess>, pid: u32) -> Result<Option<User>, JailError> {
     if caller() != 0 {
         return Ok(None);
@@ -43,8 +42,8 @@ fn choose_user(map: &str, users: &str, pid: u32) -> Result<Option<User>, JailErr
         .find(|id| exists(*id) && !taken(*id));
     match (chosen, ranges.as_slice()) {
         (Some(id), _) => Ok(Some(User { uid: id, gid: id })),
-        // Root only by name: outside of this container it is one unprivileged user, and there is no
-        // other to become.
+        // Root in name only: outside this container it is an unprivileged user, and there is no
+        // other.
         (None, [(0, outside, 1)]) if *outside != 0 => Ok(None),
         (None, _) => {
             Err(JailError::NoJail("root cannot become an unprivileged user here; run Folkmoot as one".to_owned()))

@@ -1,5 +1,5 @@
-//! What the outside and the inside of a jail say to each other, over one socket that the command
-//! never gets.
+//! Messages between the outside and the inside of the jail, over one socket that the command never
+//! gets.
 //!
 //! ```text
 //! outside ─▶ Spec (for `start`), Spec (for `init`), stdin or a pipe, the content of each file
@@ -18,14 +18,14 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{Driver, Limit, Readable};
 
-/// No message is longer, whoever says it.
+/// The longest message, in either direction.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
-/// What is to be done inside.
+/// Instructions for the inside.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Spec {
     pub driver: Driver,
-    /// Whom to become first. Nobody else, where the caller is unprivileged already.
+    /// The user to become; `None` if the caller is unprivileged already.
     pub become_user: Option<User>,
     pub network: bool,
     pub command: Vec<String>,
@@ -36,16 +36,15 @@ pub(super) struct Spec {
     pub processes: u64,
     pub disk_bytes: u64,
     pub open_files: u64,
-    /// What no control group counts, so that it has to be looked at now and then.
+    /// What no control group counts and must be sampled.
     pub watch: WatchedLimits,
     pub readable: Vec<Readable>,
-    /// A folder that is mounted as the writable one.
+    /// A folder to mount as the writable one.
     pub mounted: Option<PathBuf>,
-    /// Whether it is only to be read.
     pub read_only: bool,
-    /// Whether what changes in the folder is to be told.
+    /// Whether to report changes in the folder.
     pub copied: bool,
-    /// Whether the input is a pipe, which comes in place of its content.
+    /// Whether the input is a pipe, which is sent instead of its content.
     pub piped: bool,
     pub stdin_bytes: u64,
     pub files: Vec<JailEntry>,
@@ -72,7 +71,7 @@ impl WatchedLimits {
     }
 }
 
-/// Something in the writable folder. The content of files follows the message, in order.
+/// An entry of the writable folder. Contents of files follow the message, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum JailEntry {
@@ -90,10 +89,10 @@ pub(super) enum JailMessage {
     Ended(Box<JobExit>),
 }
 
-/// What holds besides the namespaces.
+/// Features besides the namespaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Facts {
-    /// What of Landlock is enforced: `full`, `partial`, `none`.
+    /// How far Landlock is enforced: `full`, `partial`, `none`.
     pub landlock: String,
     pub seccomp: bool,
     pub proc: bool,
@@ -108,13 +107,10 @@ pub(super) struct JailFault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum FaultKind {
-    /// The kernel does not let us.
+    /// The kernel does not allow it.
     Refused,
-    /// The command is not there.
     Missing,
-    /// What was asked for cannot be.
     Invalid,
-    /// Something broke.
     Failed,
 }
 
@@ -124,9 +120,9 @@ pub(super) struct JobExit {
     pub signal: Option<i32>,
     pub cpu_us: u64,
     pub peak_bytes: u64,
-    /// Seen by looking now and then.
+    /// Detected by sampling.
     pub reached: Vec<Limit>,
-    /// Ended by the inside, because of this.
+    /// The limit for which the inside ended it.
     pub stopped: Option<Limit>,
     pub disk_full: bool,
     pub kept: Vec<(String, u64)>,

@@ -1,4 +1,4 @@
-//! Messages on a stream: a header that says how long, and JSON of that length.
+//! Message framing: a header with the length, and JSON of that length.
 
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -9,7 +9,7 @@ use crate::foreign;
 /// All headers of one message.
 const HEADER_BYTES_MAX: usize = 4096;
 
-/// The next message, or nothing if the stream has ended between two.
+/// The next message; `None` if the stream ended between two.
 pub(super) async fn read(from: &mut (impl AsyncBufRead + Unpin), bytes_max: usize) -> Result<Option<Value>, LspError> {
     let mut length = None;
     let mut header_bytes = 0;
@@ -57,7 +57,6 @@ pub(super) async fn read(from: &mut (impl AsyncBufRead + Unpin), bytes_max: usiz
         .map_err(|error| LspError::Malformed(format!("a message that is no JSON ({error}): {}", quoted(&body))))
 }
 
-/// Sends a message.
 pub(super) async fn write(to: &mut (impl AsyncWrite + Unpin), message: &Value) -> Result<(), LspError> {
     let body = message.to_string();
     let framed = format!("Content-Length: {}\r\n\r\n{body}", body.len());
@@ -65,7 +64,7 @@ pub(super) async fn write(to: &mut (impl AsyncWrite + Unpin), message: &Value) -
     to.flush().await.map_err(|error| broken(&error))
 }
 
-/// A pipe breaks when nobody is at its other end.
+/// The other end closed the pipe.
 fn broken(_: &std::io::Error) -> LspError {
     super::session::ended()
 }

@@ -1,4 +1,4 @@
-//! Languages, and which servers know them.
+//! Languages and their servers.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -37,7 +37,7 @@ impl LspLanguage {
         }
     }
 
-    /// The servers that know it, the best first.
+    /// The servers for it, the best first.
     pub fn servers(self) -> &'static [LspCommand] {
         match self {
             Self::Rust => &[LspCommand { command: &["rust-analyzer"], needs: &[] }],
@@ -54,10 +54,10 @@ impl LspLanguage {
         }
     }
 
-    /// Those of its servers that are installed, the best first.
+    /// Its installed servers, the best first.
     ///
     /// # Errors
-    /// If there is none, which says what to install.
+    /// If there is none; says what to install.
     pub fn installed(self) -> Result<Vec<Vec<String>>, LspError> {
         let is_there = |program: &str| child::find(program, &BTreeMap::new()).is_some();
         let is_installed =
@@ -77,9 +77,8 @@ impl LspLanguage {
 /// How to start a known language server.
 #[derive(Clone, Copy, Debug)]
 pub struct LspCommand {
-    /// The program and its arguments.
     pub command: &'static [&'static str],
-    /// Programs without which it finds nothing wrong with any file, and does not say so.
+    /// Programs without which it silently finds no problems.
     pub needs: &'static [&'static str],
 }
 

@@ -1,4 +1,4 @@
-//! A server that runs, in the jail or outside.
+//! A running server, in the jail or outside.
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
@@ -13,9 +13,9 @@ use crate::{
     project::tools,
 };
 
-/// Longer than a conversation, which has its own end; this one holds where that fails.
+/// Longer than the conversation's own limit; a second line of defence.
 const WALL_MARGIN: Duration = Duration::from_secs(30);
-/// Much more than a server logs in one conversation.
+/// Far more than a server logs in one conversation.
 const LOG_BYTES_MAX: usize = 16 << 20;
 
 /// A running language server.
@@ -28,7 +28,7 @@ pub(super) enum LspProcess {
 pub(super) type Input = Box<dyn AsyncWrite + Send + Sync + Unpin>;
 
 impl LspProcess {
-    /// The one place where a language server is started.
+    /// The only place that starts a language server.
     pub(super) async fn start(
         lsp: &Lsp,
         command: &[String],
@@ -49,7 +49,7 @@ impl LspProcess {
         }
     }
 
-    /// Where it sees the project.
+    /// The project's path, as the server sees it.
     pub(super) fn root<'a>(&self, root: &'a Path) -> &'a Path {
         match self {
             Self::Inside(_) => Path::new(FOLDER),
@@ -68,7 +68,7 @@ impl LspProcess {
         }
     }
 
-    /// Lets it end by itself for a while, and then ends it. What it said last.
+    /// Waits for it to end, then ends it. Returns its last message.
     pub(super) async fn end(self, patience: Duration) -> String {
         let complaint = match self {
             Self::Outside(mut child) => {
@@ -92,14 +92,13 @@ impl LspProcess {
     }
 }
 
-/// The job that is the server, with all that it needs lent to it, but for the project.
+/// The job for a server, with everything it needs except the project.
 pub(super) async fn lend(jail: &Jail, command: &[String], language: LspLanguage) -> Result<JailJob, LspError> {
     let Some((server, arguments)) = command.split_first() else {
         return Err(LspError::Missing("the command is empty: name a program".to_owned()));
     };
     let mut job = JailJob::new(Profile::Project, ["true"]);
-    // What the project is built with, for servers that ask a compiler. Those that do not can do
-    // without.
+    // Some servers call the project's compiler; others work without.
     let tool_chain = match language {
         LspLanguage::Rust => jail::ProgramLanguage::Rust,
         LspLanguage::Python => jail::ProgramLanguage::Python,
@@ -119,15 +118,14 @@ pub(super) async fn lend(jail: &Jail, command: &[String], language: LspLanguage)
         program::put_first(&mut job, needed.last().map_or("", String::as_str));
     }
     job.environment.extend(environment());
-    // The project is only to be read.
+    // The project is read-only.
     job.environment.insert("CARGO_TARGET_DIR".to_owned(), "/tmp/target".to_owned());
     job.folder_is_read_only = true;
     job.limits = JailLimits { output_bytes: LOG_BYTES_MAX, ..JailLimits::of(Profile::Project) };
     Ok(job)
 }
 
-/// On many machines `rust-analyzer` is rustup, which would fetch a whole tool chain because
-/// somebody asked about a file.
+/// `rust-analyzer` is often rustup, which would download a whole tool chain.
 fn environment() -> BTreeMap<String, String> {
     BTreeMap::from([("RUSTUP_AUTO_INSTALL".to_owned(), "0".to_owned())])
 }

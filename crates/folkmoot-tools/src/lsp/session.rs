@@ -20,10 +20,10 @@ use crate::foreign;
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// How many messages it may send in one conversation.
 const MESSAGES_MAX: usize = 20_000;
-/// "Ask again": the server was interrupted by itself.
+/// "Ask again": the server interrupted itself.
 const ASK_AGAIN: [i64; 2] = [-32801, -32802];
 
-/// Starts a server, asks it about the file, and ends it.
+/// Starts a server, asks about the file, and ends it.
 pub(super) async fn ask(lsp: &Lsp, question: &LspRequest<'_>, root: &Path, file: &Path) -> Result<Diagnosis, LspError> {
     let until = Instant::now() + lsp.total;
     let starting = LspProcess::start(lsp, question.server, question.language, root);
@@ -40,7 +40,8 @@ pub(super) async fn ask(lsp: &Lsp, question: &LspRequest<'_>, root: &Path, file:
         text: question.text,
         uri: uri(&there.join(file.strip_prefix(root).unwrap_or(file))),
         root: uri(there),
-        // A number that means nothing there: some servers end when nobody has it.
+        // Omitted in the jail, where the id is meaningless and some servers end if no such process
+        // exists.
         parent: (!jailed).then(std::process::id),
         until,
         messages: 0,
@@ -84,16 +85,16 @@ struct LspSession<'a> {
     parent: Option<u32>,
     until: Instant,
     messages: usize,
-    /// Progress that the server has begun and not ended.
+    /// Progress that has begun and not ended.
     at_work: BTreeSet<String>,
-    /// What it sent about the file of its own accord, the last time.
+    /// The last diagnostics that it published.
     sent: Option<Vec<RawDiagnostic>>,
-    /// What it said when asked.
+    /// The diagnostics that it returned on request.
     pulled: Option<Vec<RawDiagnostic>>,
     encoding: Encoding,
 }
 
-/// What the numbers in a position count.
+/// The units of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
     Utf8,
@@ -122,7 +123,7 @@ struct Position {
     character: u32,
 }
 
-/// The text of a diagnostic: a string, or since 3.18 a marked string.
+/// A string, or since 3.18 a marked string.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum DiagnosticText {
@@ -186,8 +187,8 @@ impl LspSession<'_> {
         self.send(json!({ "id": PULL, "method": "textDocument/diagnostic", "params": params })).await
     }
 
-    /// Until it has said something about the file, is not at work and has been silent for a while:
-    /// true. Or until the time is up: false if it has said something, else an error.
+    /// Reads until the server has published diagnostics, is idle, and has been silent for a while:
+    /// returns true. At the time limit: false if there are diagnostics, otherwise an error.
     async fn listen(&mut self, pulls: bool) -> Result<bool, LspError> {
         let mut quiet_from = Instant::now();
         loop {
@@ -196,8 +197,7 @@ impl LspSession<'_> {
                 true => (quiet_from + self.lsp.quiet).min(self.until),
                 false => self.until,
             };
-            // Only the first byte is waited for until then: it is not quiet in the middle of a
-            // message.
+            // Waits only for the first byte: a partial message is not silence.
             if timeout_at(wake, self.stdout.fill_buf()).await.is_err() && wake < self.until {
                 return Ok(true);
             }
@@ -206,15 +206,14 @@ impl LspSession<'_> {
                 Err(_) if has_said => return Ok(false),
                 Err(_) => return Err(late(self.lsp)),
             };
-            // Logs and the like are no sign that more is to come.
+            // Logs do not mean that more diagnostics follow.
             if self.take(message).await? {
                 quiet_from = Instant::now();
             }
         }
     }
 
-    /// Takes note of a message, and answers it if it is a question. Whether it was about our file
-    /// or about work.
+    /// Handles a message, and answers requests. Returns whether it concerned our file or progress.
     async fn take(&mut self, message: Value) -> Result<bool, LspError> {
         let params = &message["params"];
         match message["method"].as_str() {
@@ -262,8 +261,7 @@ impl LspSession<'_> {
         found.map_err(|error| LspError::Malformed(format!("a diagnostic that cannot be read: {error}")))
     }
 
-    /// A server may ask us things before it goes on. We have no settings, and let it register what
-    /// it likes.
+    /// Answers the server's requests. We have no settings, and accept every registration.
     async fn answer(&mut self, method: &str, id: &Value, params: &Value) -> Result<(), LspError> {
         let result = match method {
             "workspace/configuration" => {
@@ -288,7 +286,7 @@ impl LspSession<'_> {
         self.send(json!({ "id": id, "result": result })).await
     }
 
-    /// The reply to a request; what else comes meanwhile is taken note of.
+    /// The response to a request; other messages are handled meanwhile.
     async fn reply(&mut self, id: i64) -> Result<Value, LspError> {
         loop {
             let message = timeout_at(self.until, self.next()).await;
@@ -306,7 +304,7 @@ impl LspSession<'_> {
         self.send(json!({ "method": "exit" })).await
     }
 
-    /// Not to be dropped and called again: half a message would be lost.
+    /// Not cancel-safe: half a message would be lost.
     async fn next(&mut self) -> Result<Value, LspError> {
         self.messages += 1;
         if self.messages > MESSAGES_MAX {
@@ -324,7 +322,7 @@ impl LspSession<'_> {
 
     fn diagnosis(&self, is_complete: bool) -> Diagnosis {
         let found = self.sent.iter().flatten().chain(self.pulled.iter().flatten());
-        // The same fault can be sent and be asked for; a set keeps it once, by position.
+        // A problem can be both published and returned; the set keeps it once, sorted by position.
         let diagnostics: BTreeSet<Diagnostic> = found.map(|found| self.diagnostic(found)).collect();
         let is_cut = diagnostics.len() > self.lsp.diagnostics_max;
         Diagnosis {
@@ -346,8 +344,7 @@ impl LspSession<'_> {
                 Some(2) => DiagnosticSeverity::Warning,
                 Some(3) => DiagnosticSeverity::Information,
                 Some(4) => DiagnosticSeverity::Hint,
-                // Left out it is for the client to interpret: as an error, so that none is
-                // overlooked.
+                // Without a severity the client decides: an error, so that none is overlooked.
                 _ => DiagnosticSeverity::Error,
             },
             message: foreign::text(message.trim(), 2000),
@@ -356,7 +353,7 @@ impl LspSession<'_> {
     }
 }
 
-/// The character, from 1, at a position that counts units of an encoding.
+/// The column, from 1, of a position in an encoding's units.
 fn column(line: &str, units: u32, encoding: Encoding) -> u32 {
     let mut counted = 0;
     let before = line.chars().take_while(|c| {
@@ -376,7 +373,7 @@ fn refusal(message: &Value) -> Option<LspError> {
     Some(LspError::Refused(foreign::line(error["message"].as_str().unwrap_or("without saying why"), 500)))
 }
 
-/// A path as a server is told it.
+/// A path as a URI.
 fn uri(path: &Path) -> String {
     use std::{fmt::Write, os::unix::ffi::OsStrExt};
     path.as_os_str().as_bytes().iter().fold("file://".to_owned(), |mut uri, &byte| {
@@ -388,8 +385,7 @@ fn uri(path: &Path) -> String {
     })
 }
 
-/// Servers write the same path in other ways: more or fewer characters escaped, and in small
-/// letters.
+/// Servers escape paths differently and may use other cases.
 fn is_same(given: Option<&str>, ours: &str) -> bool {
     given.is_some_and(|given| unescaped(given) == unescaped(ours))
 }

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::{Lsp, LspError, LspLanguage, LspRequest, within};
 use crate::tool::{Tool, ToolError, ToolErrorCode, parsed};
 
-/// Asks the language server about a file of a project.
 #[derive(Clone, Debug)]
 pub struct DiagnosticsTool {
     root: PathBuf,
@@ -28,7 +27,6 @@ struct Arguments {
 impl DiagnosticsTool {
     pub const NAME: &str = "lsp_diagnostics";
 
-    /// For the project in a folder.
     pub fn new(root: impl Into<PathBuf>, lsp: Lsp) -> Self {
         Self { root: root.into(), lsp }
     }

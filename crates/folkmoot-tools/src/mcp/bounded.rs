@@ -1,28 +1,28 @@
-//! What a server may say: one message of a size, and so much in all between two answers that
-//! somebody waits for.
+//! Limits a server's messages: the size of one, and the total between two answers that somebody
+//! waits for.
 
 use std::{
     io,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
 };
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::McpErrorKind;
 
-/// How many messages it may send between two answers, however small.
+/// The number of messages between two answers.
 const MESSAGES_MAX: usize = 10_000;
 
-/// Counts what is read, and ends when it is too much.
 #[derive(Debug)]
 pub(super) struct BoundedReader<R> {
     inner: R,
     meter: Arc<Meter>,
 }
 
-/// What was read since the last answer, and why reading stopped if it did.
+/// What was read since the last answer, and why reading stopped.
 #[derive(Debug)]
 pub(super) struct Meter {
     message_bytes: usize,
@@ -43,25 +43,23 @@ impl Meter {
         Arc::new(Self { message_bytes, flood_bytes, count: Mutex::default() })
     }
 
-    /// Somebody begins to wait for an answer, so more may come.
+    /// A caller begins to wait for an answer, so the count restarts.
     pub(super) fn begin(&self) {
-        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut count = self.count.lock();
         (count.bytes, count.lines) = (0, 0);
     }
 
-    /// Nothing more is read, for this reason.
     pub(super) fn stop(&self, why: String) {
-        self.count.lock().unwrap_or_else(PoisonError::into_inner).fault.get_or_insert(why);
+        self.count.lock().fault.get_or_insert(why);
     }
 
-    /// Why reading stopped.
     pub(super) fn fault(&self) -> Option<(McpErrorKind, String)> {
-        let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = self.count.lock();
         count.fault.clone().map(|fault| (McpErrorKind::TooLarge, fault))
     }
 
     fn read(&self, piece: &[u8]) -> io::Result<()> {
-        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut count = self.count.lock();
         count.bytes += piece.len();
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             count.line += part.len();

@@ -1,4 +1,4 @@
-//! One connection to a server: from the handshake to its end.
+//! One connection to a server.
 
 use std::{
     collections::HashSet,
@@ -33,24 +33,24 @@ pub(super) struct McpConnection {
     child: Option<Child>,
     meter: Arc<Meter>,
     has_changed: Arc<AtomicBool>,
-    /// A call was given up without an answer, so it may be stuck.
+    /// A call was abandoned, so the server may hang.
     is_suspect: AtomicBool,
     listed: Vec<Tool>,
     limits: McpLimits,
-    /// What it was given to keep to itself, and may repeat.
+    /// Secrets that it was given and may repeat.
     keys: Keys,
 }
 
-/// How long a suspect may take to say that it is there.
+/// How long a suspect server may take to answer a ping.
 const PING_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How a server begins: most know only the handshake, the newest only the other way.
+/// How to begin: most servers know only the handshake, the newest only the other way.
 const WAYS: [fn() -> ClientLifecycleMode; 2] = [
     || ClientLifecycleMode::Initialize,
     || ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] },
 ];
 
-/// Connects and lists the tools, within the time for it.
+/// Connects and lists the tools, within the time limit.
 pub(super) async fn open(server: &McpServerConfig) -> Result<McpConnection, McpError> {
     let error = |(kind, detail): (McpErrorKind, String)| McpError { server: server.name.clone(), kind, detail };
     let until = Instant::now() + server.limits.connect;
@@ -58,8 +58,8 @@ pub(super) async fn open(server: &McpServerConfig) -> Result<McpConnection, McpE
     for way in WAYS {
         match timeout_at(until, attempt(server, way())).await {
             Ok(Ok(connection)) => return Ok(connection),
-            // It speaks, but not like this. The first refusal is the one to tell: the second way is
-            // our guess.
+            // It answered, but not to this way. Report the first refusal: the second way is our
+            // guess.
             Ok(Err(ConnectError::Refused(why))) => refused = refused.or(Some((McpErrorKind::Malformed, why))),
             Ok(Err(ConnectError::Failed(kind, why))) => return Err(error(refused.unwrap_or((kind, why)))),
             Err(_) => {
@@ -73,7 +73,6 @@ pub(super) async fn open(server: &McpServerConfig) -> Result<McpConnection, McpE
 
 /// Why no connection was established.
 enum ConnectError {
-    /// It answered that it does not begin like this.
     Refused(String),
     /// Another attempt would not help.
     Failed(McpErrorKind, String),
@@ -155,8 +154,8 @@ fn unlisted(error: &ServiceError, keys: &Keys) -> (McpErrorKind, String) {
 }
 
 impl McpConnection {
-    /// Whether it still stands, as far as one can tell: who left a call without an answer is asked,
-    /// so that the next call is not held up by what holds up the last.
+    /// Whether it still works. After an abandoned call it is pinged, so that the next call does not
+    /// hang too.
     pub(super) async fn is_alive(&self) -> bool {
         if self.service.is_closed() || self.service.is_transport_closed() || self.meter.fault().is_some() {
             return false;
@@ -172,22 +171,22 @@ impl McpConnection {
         true
     }
 
-    /// Why we gave it up, if we did.
+    /// Why we closed it, if we did.
     pub(super) fn fault(&self) -> Option<(McpErrorKind, String)> {
         self.meter.fault()
     }
 
-    /// What must not be shown of what it says.
+    /// Secrets to erase from its output.
     pub(super) fn keys(&self) -> &Keys {
         &self.keys
     }
 
-    /// The tools that it listed at its beginning.
+    /// The tools that it listed first.
     pub(super) fn listed(&self) -> &[Tool] {
         &self.listed
     }
 
-    /// The tools that it has now: asked again only when the server has said that they changed.
+    /// Its current tools. It is asked again only after it announced a change.
     pub(super) async fn relisted(&self) -> Result<Vec<Tool>, ServiceError> {
         if !self.has_changed.load(Ordering::SeqCst) {
             return Ok(self.listed.clone());
@@ -213,16 +212,16 @@ impl McpConnection {
         }
     }
 
-    /// All pages, but no more tools than are admitted, and one to notice that there are more.
+    /// All pages, up to one more tool than is admitted, to detect that there are more.
     async fn list(&self) -> Result<Vec<Tool>, ServiceError> {
         let mut tools: Vec<Tool> = Vec::new();
         let (mut cursor, mut cursors) = (None, HashSet::new());
-        // An empty page with a cursor could be followed by others for ever.
+        // Empty pages with cursors could go on for ever.
         for _ in 0..=self.limits.tools_max {
             let page = self.service.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
             tools.extend(page.tools);
             cursor = page.next_cursor;
-            // A page that follows on itself has been read.
+            // A repeated cursor means that this page was read.
             let is_new = cursor.clone().is_some_and(|cursor| cursors.insert(cursor));
             if !is_new || tools.len() > self.limits.tools_max {
                 break;
@@ -233,7 +232,7 @@ impl McpConnection {
     }
 }
 
-/// A call that whoever waits for it gives up leaves its connection suspect.
+/// Marks the connection as suspect if a call is dropped.
 struct Unanswered<'a>(Option<&'a AtomicBool>);
 
 impl Unanswered<'_> {
@@ -250,7 +249,7 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// Our side of a connection, which offers no roots, no sampling and no elicitation.
+/// Our side of a connection. It offers no roots, sampling or elicitation.
 #[derive(Clone, Debug)]
 struct McpClientHandler {
     has_changed: Arc<AtomicBool>,

@@ -1,7 +1,8 @@
-//! A server over streamable HTTP: our TLS, no redirects, and bodies of a size.
+//! Streamable HTTP: our TLS, no redirects, and limited bodies.
 
 use std::{borrow::Cow, collections::HashMap, error::Error, sync::Arc, time::Duration};
 
+use folkmoot_core::text;
 use folkmoot_llm::outbound::{Keys, Secret, loopback, tls};
 use futures_util::{StreamExt, stream::BoxStream};
 use reqwest::{
@@ -31,7 +32,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 type HttpFault = StreamableHttpError<reqwest::Error>;
 
-/// A transport to a server and the keys that it is given, or what is wrong with its configuration.
+/// The transport and its keys, or what is wrong with the configuration.
 pub(super) fn transport(
     url: &str,
     key: Option<&KeySource>,
@@ -78,7 +79,7 @@ fn read(key: &KeySource) -> Result<Secret, String> {
     key.map_err(|error| format!("its key cannot be used: {error}"))
 }
 
-/// What went wrong on the way, in our words where the protocol library only has types.
+/// Explains an error that the protocol library reports only as types.
 pub(super) fn fault(error: &(dyn Error + Send + Sync + 'static), keys: &Keys) -> (McpErrorKind, String) {
     let unauthorised = || (McpErrorKind::Unauthorised, "it does not take the key; check its `key`".to_owned());
     let said = || foreign::line(&keys.erase(&error.to_string()), 500);
@@ -102,7 +103,7 @@ pub(super) fn fault(error: &(dyn Error + Send + Sync + 'static), keys: &Keys) ->
     }
 }
 
-/// A stream for notices is opened again a few times; calls do not depend on it.
+/// Reopens the notification stream a few times; calls do not depend on it.
 #[derive(Debug)]
 struct ThreeTimes;
 
@@ -112,11 +113,11 @@ impl SseRetryPolicy for ThreeTimes {
     }
 }
 
-/// An HTTP client that bounds bodies. The library's own client does not.
+/// An HTTP client that limits bodies, which the library's own does not.
 #[derive(Clone, Debug)]
 pub(super) struct BoundedHttpClient {
     client: reqwest::Client,
-    /// Where it is told why nothing more is read: the library does not pass that on.
+    /// Reports why reading stopped; the library does not pass that on.
     meter: Arc<Meter>,
     keys: Keys,
     message_bytes: usize,
@@ -170,9 +171,9 @@ impl StreamableHttpClient for BoundedHttpClient {
             }
             _ if status.is_success() && !wants_reply => Ok(StreamableHttpPostResponse::Accepted),
             _ => {
-                // Cut only when no key is in it: half of one would not be found any more.
+                // Cut after erasing keys: half a key would not be found.
                 let (said, kind) = (self.keys.erase(&String::from_utf8_lossy(&body)), self.keys.erase(&kind));
-                let said = foreign::line(foreign::cut(&said, 300), 300);
+                let said = foreign::line(text::cut(&said, 300), 300);
                 Err(HttpFault::UnexpectedServerResponse(Cow::Owned(format!("HTTP {status}, {kind}: {said}"))))
             }
         }
@@ -213,7 +214,7 @@ impl BoundedHttpClient {
         Ok(body)
     }
 
-    /// One answer as events, all of them together of a size.
+    /// A response as events, limited in total.
     fn events(&self, response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
         let (meter, limit) = (Arc::clone(&self.meter), self.flood_bytes);
         let mut read = 0;

@@ -1,8 +1,8 @@
-//! What a server offers, and what is admitted of it.
+//! What a server offers, and what is admitted.
 
 use std::collections::BTreeSet;
 
-use folkmoot_core::Digest;
+use folkmoot_core::{Digest, text};
 use folkmoot_llm::outbound::Keys;
 use serde_json::{Value, json};
 
@@ -12,29 +12,28 @@ use crate::{foreign, tool::schema};
 /// A tool of a server that was admitted.
 #[derive(Clone, Debug)]
 pub(super) struct McpOffer {
-    /// What it is called here.
+    /// Its name here.
     pub(super) name: String,
-    /// What the server calls it.
+    /// Its name on the server.
     pub(super) remote: String,
-    /// What it does, cleaned and cut.
+    /// Cleaned and cut.
     pub(super) description: String,
     /// JSON Schema of its arguments.
     pub(super) arguments: Value,
-    /// What was offered, to notice when it changes.
+    /// Detects a change of the offer.
     pub(super) digest: Digest,
-    /// Whether the server says that it changes nothing.
+    /// Whether the server marks it as read-only.
     pub(super) is_read_only: bool,
 }
 
-/// The longest name that a server can give a tool, so that ours stays within what a
-/// [`Tool`](crate::Tool) can be called.
+/// The longest tool name of a server, so that ours is within the limit of [`Tool`](crate::Tool).
 const NAME_BYTES_MAX: usize = 64;
 
-/// How many warnings are told of a server, and how long each may be: more help nobody.
+/// How many warnings are shown, and their length.
 const WARNINGS_MAX: usize = 10;
 const WARNING_BYTES_MAX: usize = 200;
 
-/// What can be called of what a server lists, and what is left out and why.
+/// The tools that can be called, and warnings for those that are left out.
 pub(super) fn admit(
     server: &McpServerConfig,
     listed: &[rmcp::model::Tool],
@@ -48,7 +47,7 @@ pub(super) fn admit(
             Ok(offer) => warnings.push(format!("`{}` is offered twice; the second is left out", offer.name)),
             Err(why) => {
                 let name = keys.erase(&tool.name);
-                warnings.push(format!("`{}` is left out: {why}", foreign::line(foreign::cut(&name, 80), 80)));
+                warnings.push(format!("`{}` is left out: {why}", foreign::line(text::cut(&name, 80), 80)));
             }
         }
     }
@@ -59,7 +58,7 @@ pub(super) fn admit(
     (offers, bounded(warnings, keys))
 }
 
-/// The first of them, each in a line, and how many there are beyond.
+/// The first warnings, one line each, and the number of others.
 fn bounded(mut warnings: Vec<String>, keys: &Keys) -> Vec<String> {
     let surplus = warnings.len().saturating_sub(WARNINGS_MAX);
     if surplus > 0 {
@@ -68,7 +67,7 @@ fn bounded(mut warnings: Vec<String>, keys: &Keys) -> Vec<String> {
     }
     for warning in &mut warnings {
         let line = foreign::line(&keys.erase(warning), usize::MAX);
-        let beginning = foreign::cut(&line, WARNING_BYTES_MAX);
+        let beginning = text::cut(&line, WARNING_BYTES_MAX);
         *warning = if beginning.len() < line.len() { format!("{beginning}…") } else { line };
     }
     warnings
@@ -79,7 +78,7 @@ fn offer(server: &McpServerConfig, tool: &rmcp::model::Tool, keys: &Keys) -> Res
     if !(1..=NAME_BYTES_MAX).contains(&tool.name.len()) || !tool.name.bytes().all(allowed) {
         return Err(format!("a name has 1 to {NAME_BYTES_MAX} letters, digits, `_`, `-` and `.`"));
     }
-    // It would be shown with every call, and could not be called without it.
+    // A name that contains a key would be shown with every call.
     if keys.erase(&tool.name) != tool.name {
         return Err("its name repeats what the server was given to keep to itself".to_owned());
     }
@@ -98,8 +97,8 @@ fn offer(server: &McpServerConfig, tool: &rmcp::model::Tool, keys: &Keys) -> Res
     })
 }
 
-/// A schema without keys in what it tells. Its own words and the names of arguments stay, which may
-/// be the value of some variable too: what is called must be what the server knows.
+/// Erases keys from a schema's descriptions. Keywords and names of arguments stay, because the
+/// server must recognise them.
 fn without_keys(schema: Value, keys: &Keys) -> Value {
     match schema {
         Value::Object(fields) => {
@@ -116,12 +115,12 @@ fn without_keys(schema: Value, keys: &Keys) -> Value {
     }
 }
 
-/// Changes when what a model is told about the tool, or what it accepts, changes.
+/// Changes if the tool's description or arguments change.
 pub(super) fn digest(tool: &rmcp::model::Tool) -> Digest {
     Digest::of(json!([tool.name, tool.description, *tool.input_schema, is_read_only(tool)]).to_string().as_bytes())
 }
 
-/// What a server does not say it is not taken to mean.
+/// Only an explicit statement counts.
 fn is_read_only(tool: &rmcp::model::Tool) -> bool {
     tool.annotations.as_ref().and_then(|annotations| annotations.read_only_hint) == Some(true)
 }

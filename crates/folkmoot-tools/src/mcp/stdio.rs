@@ -1,4 +1,4 @@
-//! A server that is a process of ours.
+//! A server as a child process.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -13,14 +13,14 @@ use crate::child::{self, Child, ProcessSpec};
 
 pub(super) type Transport = AsyncRwTransport<RoleClient, BoundedReader<ChildStdout>, ChildStdin>;
 
-/// Starts it. It ends with its [`Child`], and its whole process group with it.
+/// Starts it. Its process group ends with its [`Child`].
 pub(super) fn start(
     command: &[String],
     environment: &BTreeMap<String, String>,
     folder: &Path,
     meter: &Arc<Meter>,
 ) -> Result<(Child, Transport), (McpErrorKind, String)> {
-    // Otherwise it would be the program that seems to be missing.
+    // Otherwise the error would blame the program.
     if !folder.is_dir() {
         let why = format!("its folder {} does not exist: make it, or change `folder`", folder.display());
         return Err((McpErrorKind::Misconfigured, why));

@@ -8,7 +8,7 @@ pub(super) fn detect(place: &mut ScannedFolder<'_>) {
         return;
     }
     place.found(ProjectKind::Cargo);
-    // What Cargo itself would not read has no commands that could pass.
+    // Cargo could not read it either.
     let Some(manifest) = place.toml(FILE) else { return };
     if !manifest.contains_key("package") && !manifest.contains_key("workspace") {
         place.problem::<()>(FILE, "it has neither [package] nor [workspace]");
@@ -31,13 +31,13 @@ pub(super) fn detect(place: &mut ScannedFolder<'_>) {
     );
     add(Purpose::Typecheck, FILE, None, &["cargo", "check", all, "--all-targets", "--offline"]);
     add(Purpose::Format, FILE, Some("cargo-fmt"), &["cargo", "fmt", "--all", "--check"]);
-    // Without any, `cargo bench` measures nothing and ends well.
+    // Without benchmarks, `cargo bench` measures nothing and succeeds.
     if manifest.contains_key("bench") || place.has_folder("benches") {
         let because = if manifest.contains_key("bench") { "Cargo.toml [[bench]]" } else { "benches" };
         place.command(ProjectKind::Cargo, Purpose::Bench, because, &["cargo", "bench", all, "--offline"]);
     }
     if place.has("deny.toml") {
-        // Advisories need a database that is fetched.
+        // Advisories need a downloaded database.
         let argv = ["cargo", "deny", "--offline", "check", "bans", "licenses", "sources"];
         place.command(ProjectKind::Cargo, Purpose::Security, "deny.toml", &argv).needs("cargo-deny");
     } else if place.has("Cargo.lock") {

@@ -32,6 +32,6 @@ pub(super) fn detect(place: &mut ScannedFolder<'_>) {
     }
     .with("GOPROXY", "off")
     .with("GOTOOLCHAIN", "local");
-    // It lists files, and ends well all the same.
+    // It lists files and still exits with 0.
     place.command(ProjectKind::Go, Purpose::Format, file, &["gofmt", "-l", "."]).must_be_silent = true;
 }

@@ -1,4 +1,4 @@
-//! Make: the targets that a Makefile names. It is read and never executed: even a dry run executes
+//! Make: the targets of a Makefile. It is parsed, never executed: even a dry run executes
 //! `$(shell …)`.
 
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{ProjectKind, Purpose, ScannedFolder};
 
 pub(super) fn detect(place: &mut ScannedFolder<'_>) {
-    // In the order in which make looks for them.
+    // In make's own order.
     let Some(file) = ["GNUmakefile", "makefile", "Makefile"].into_iter().find(|file| place.has(file)) else { return };
     place.found(ProjectKind::Make);
     let Some(text) = place.text(file) else { return };
@@ -27,7 +27,7 @@ pub(super) fn detect(place: &mut ScannedFolder<'_>) {
     }
 }
 
-/// Names before a `:` that is not an assignment. Patterns, special targets and what is computed are
+/// Names before a `:` that is not an assignment. Patterns, special targets and computed names are
 /// left out.
 fn targets(text: &str) -> BTreeSet<&str> {
     let mut targets = BTreeSet::new();
@@ -46,7 +46,7 @@ fn targets(text: &str) -> BTreeSet<&str> {
         }
         let Some((names, rest)) = line.split_once(':') else { continue };
         let assigns = rest.trim_start_matches(':').starts_with('=') || names.contains('=') || names.contains('#');
-        // `target: VARIABLE = value` sets something for a target that is defined elsewhere, or not.
+        // `target: VARIABLE = value` only sets a variable.
         let sets = rest.split_whitespace().nth(1).is_some_and(|word| ["=", ":=", "::=", "?=", "+="].contains(&word));
         if assigns || sets {
             continue;

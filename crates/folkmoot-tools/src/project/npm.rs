@@ -1,4 +1,4 @@
-//! JavaScript and TypeScript: the scripts that `package.json` really has.
+//! JavaScript and TypeScript: the scripts in `package.json`.
 
 use serde_json::{Map, Value};
 
@@ -57,15 +57,15 @@ pub(super) fn detect(place: &mut ScannedFolder<'_>) {
     }
 }
 
-/// Whether a script does what its name promises.
+/// Whether a script does what its name says.
 fn serves(purpose: Purpose, script: &str) -> bool {
     let words: Vec<&str> = script.split_whitespace().collect();
     match purpose {
-        // What `npm init` writes.
+        // The default of `npm init`.
         Purpose::Test => !script.contains("no test specified"),
-        // One that rewrites the files checks nothing.
+        // A script that rewrites files checks nothing.
         Purpose::Format => words.iter().any(|word| ["--check", "-c", "--list-different", "-l", "check"].contains(word)),
-        // One that asks a registry cannot work without the network.
+        // A script that needs a registry cannot work without the network.
         Purpose::Security => {
             !["npm audit", "yarn audit", "pnpm audit", "bun audit"].iter().any(|audit| script.contains(audit))
         }

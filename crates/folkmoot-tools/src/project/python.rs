@@ -1,4 +1,4 @@
-//! Python: what the project is set up for, and not what could be tried on it.
+//! Python: the tools that the project is set up for.
 
 use toml::{Table, Value};
 
@@ -13,7 +13,7 @@ pub(super) fn detect(place: &mut ScannedFolder<'_>) {
     let tool = |name: &str| project.get("tool").and_then(Value::as_table).is_some_and(|tools| tools.contains_key(name));
     let section = |name: &str| setup.lines().any(|line| line.trim() == format!("[{name}]"));
 
-    // Folders that are not the project's own.
+    // Folders that do not belong to the project.
     let others = r"(^|/)(\.venv|venv|\.tox|node_modules|\.git)/";
     place.command(ProjectKind::Python, Purpose::Build, file, &["python3", "-m", "compileall", "-q", "-x", others, "."]);
 
@@ -79,7 +79,7 @@ fn exists(place: &ScannedFolder<'_>, path: &str) -> bool {
     }
 }
 
-/// Where a package is asked for.
+/// Where a package is mentioned.
 fn mentions(place: &mut ScannedFolder<'_>, project: &Table, package: &str) -> Option<&'static str> {
     let asks = |requirement: &str| {
         let name: String =

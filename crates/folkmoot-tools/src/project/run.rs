@@ -5,36 +5,32 @@ use std::{path::Path, time::Duration};
 use super::{Project, ProjectCommand, ProjectKind, Purpose, tools};
 use crate::jail::{Jail, JailError, JailLimits, JobEnd, ProgramLanguage};
 
-/// What is kept of what a command printed: the end, where the reason usually is.
+/// How much of the end of the output is kept.
 const TAIL_CHARS: usize = 3000;
 
-/// What came of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandResult {
     pub command: ProjectCommand,
-    /// How it ended.
     pub end: JobEnd,
-    /// Whether it ended by itself, well, within its limits, and silently where it must be.
+    /// Whether it exited with 0 within its limits, and without output if that is required.
     pub passed: bool,
-    /// The end of what it printed and complained, without what only a terminal understands.
+    /// The end of its output, without terminal codes.
     pub output: String,
-    /// How long it took.
     pub wall: Duration,
 }
 
 /// The results of all commands for one purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProjectCheck {
-    /// The project has no command for it. It has not passed.
+    /// Counts as not passed.
     NoCommand,
-    /// What a command needs is not on this machine. It has not passed.
+    /// A required program is missing. Counts as not passed.
     Unavailable(String),
-    /// They ran, each of them.
     Ran(Vec<CommandResult>),
 }
 
 impl ProjectCheck {
-    /// Whether something ran, and all of it passed.
+    /// Whether at least one ran and all passed.
     pub fn passed(&self) -> bool {
         match self {
             Self::NoCommand | Self::Unavailable(_) => false,
@@ -46,7 +42,7 @@ impl ProjectCheck {
 /// Runs every command for a purpose.
 ///
 /// # Errors
-/// Where nothing could be executed for another reason than that a program is missing.
+/// If nothing could be executed for a reason other than a missing program.
 pub async fn check(
     jail: &Jail,
     folder: &Path,
@@ -69,10 +65,10 @@ pub async fn check(
     Ok(ProjectCheck::Ran(results))
 }
 
-/// Runs one command. `folder` is the top of the project, and what the command may write to.
+/// Runs one command. `folder` is the top of the project and writable.
 ///
 /// # Errors
-/// As [`Jail::run`]; [`JailError::Missing`] if there is no tool chain for it. That it failed is no
+/// As [`Jail::run`]; [`JailError::Missing`] if there is no tool chain. A failing command is not an
 /// error.
 pub async fn run(
     jail: &Jail,
@@ -86,7 +82,7 @@ pub async fn run(
         ProjectKind::Npm => tools::lend(jail, ProgramLanguage::JavaScript, &mut job).await?,
         ProjectKind::Go => tools::lend(jail, ProgramLanguage::Go, &mut job).await?,
         ProjectKind::Python => tools::lend(jail, ProgramLanguage::Python, &mut job).await?,
-        // It may call any of them, and fails by itself where one is missing.
+        // It may call any of them, and fails by itself if one is missing.
         ProjectKind::Make => tools::lend_all(jail, &mut job).await?,
     }
     job.folder = Some(folder.to_owned());
@@ -109,7 +105,7 @@ pub async fn run(
     })
 }
 
-/// The last characters, without colours and other commands to a terminal.
+/// The last characters, without terminal codes.
 fn tail(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let mut plain = String::new();
@@ -117,7 +113,7 @@ fn tail(output: &[u8]) -> String {
     while let Some(character) = characters.next() {
         match character {
             '\u{1b}' => match characters.next() {
-                // A control sequence ends with a letter or the like, an operating system command
+                // A control sequence ends with a letter or similar, an operating system command
                 // with a bell or an escape.
                 Some('[') => while characters.next().is_some_and(|c| !('\u{40}'..='\u{7e}').contains(&c)) {},
                 Some(']') => while characters.next_if(|c| *c != '\u{7}' && *c != '\u{1b}').is_some() {},

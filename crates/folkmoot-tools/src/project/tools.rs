@@ -1,19 +1,19 @@
-//! Tool chains as the jail shows them, and a command that is looked for among them.
+//! Tool chains for jobs, and commands that use them.
 
 use std::path::PathBuf;
 
 use crate::jail::{Jail, JailError, JailJob, JobEnd, JobReport, Profile, ProgramLanguage, Readable};
 
-/// What a shell says when there is no such program.
+/// The shell's exit code for a missing program.
 const NOT_FOUND: i32 = 127;
 
-/// Goes to a folder, sees to it that the programs are there, and becomes the command. All of it
-/// comes as arguments, and is no part of the script.
+/// Changes the folder, checks the programs, and executes the command. All input comes as arguments,
+/// not as part of the script.
 const STARTER: &str = r#"cd -- "$1" && needs=$2 && shift 2 || exit
 for program in $needs; do command -v "$program" > /dev/null || { echo "$program" >&2; exit 127; }; done
 exec "$@""#;
 
-/// A command that is started in a folder below the job's, if all programs that it needs are there.
+/// A job that runs a command in a subfolder, if all programs it needs exist.
 pub(crate) fn job(folder: &str, needs: &[String], argv: &[String]) -> JailJob {
     let folder = if folder.is_empty() { "." } else { folder };
     let needs = needs.join(" ");
@@ -31,12 +31,12 @@ pub(crate) fn job(folder: &str, needs: &[String], argv: &[String]) -> JailJob {
     job
 }
 
-/// Lends the tool chain of a language to a job, and what was downloaded for it.
+/// Makes a language's tool chain and downloaded packages available to a job.
 pub(crate) async fn lend(jail: &Jail, language: ProgramLanguage, job: &mut JailJob) -> Result<(), JailError> {
     jail.tool_chain(language).await?.lend(job);
     match language {
         ProgramLanguage::Rust => {
-            // What was downloaded, and no more of Cargo's home: its tokens are there too.
+            // Only the downloads: Cargo's home also contains tokens.
             let home = home_of("CARGO_HOME", ".cargo");
             for part in ["registry", "git"] {
                 share(job, home.as_ref().map(|home| home.join(part)), &format!("/opt/cargo/{part}"));
@@ -46,7 +46,7 @@ pub(crate) async fn lend(jail: &Jail, language: ProgramLanguage, job: &mut JailJ
         ProgramLanguage::Go => {
             share(job, home_of("GOPATH", "go").map(|home| home.join("pkg/mod")), "/opt/gopath/pkg/mod");
             set(job, "GOMODCACHE", "/opt/gopath/pkg/mod");
-            // A project has modules, which a single file has not.
+            // Unlike a single file, a project has modules.
             job.environment.remove("GO111MODULE");
         }
         ProgramLanguage::Python | ProgramLanguage::JavaScript | ProgramLanguage::Bash => {}
@@ -54,7 +54,7 @@ pub(crate) async fn lend(jail: &Jail, language: ProgramLanguage, job: &mut JailJ
     Ok(())
 }
 
-/// Lends the tool chain of every language that is here.
+/// Makes all installed tool chains available.
 pub(crate) async fn lend_all(jail: &Jail, job: &mut JailJob) -> Result<(), JailError> {
     for language in ProgramLanguage::ALL.iter().copied() {
         match lend(jail, language, job).await {
@@ -68,7 +68,7 @@ pub(crate) async fn lend_all(jail: &Jail, job: &mut JailJob) -> Result<(), JailE
 fn share(job: &mut JailJob, host: Option<PathBuf>, inside: &str) {
     if let Some(host) = host.filter(|host| host.is_dir()) {
         let readable = Readable { host, inside: inside.into() };
-        // Lent for the program and for the project, it is there once.
+        // It may be shared twice, for the program and the project.
         if !job.readable.contains(&readable) {
             job.readable.push(readable);
         }
@@ -79,7 +79,7 @@ fn set(job: &mut JailJob, name: &str, value: &str) {
     job.environment.insert(name.to_owned(), value.to_owned());
 }
 
-/// The program for want of which the command was not started.
+/// The missing program, if that is why the command was not started.
 pub(crate) fn missing(report: &JobReport, needs: &[String]) -> Option<String> {
     let said = String::from_utf8_lossy(&report.stderr).trim().to_owned();
     (report.end == JobEnd::Exited(NOT_FOUND) && needs.contains(&said)).then_some(said)

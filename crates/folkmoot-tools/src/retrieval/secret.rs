@@ -1,7 +1,6 @@
-//! Which files hold secrets, judged by their names, and by one look inside.
+//! Recognises files with secrets, by name and by content.
 
-/// Whether a path names something that must not be shown to a model: keys, tokens, passwords, and
-/// folders of them.
+/// Whether a path must not be shown to a model: keys, tokens, passwords, and folders of them.
 pub fn is_secret(path: &str) -> bool {
     let path = path.to_lowercase();
     let mut names = path.split('/').rev();
@@ -15,7 +14,7 @@ fn is_secret_folder(name: &str) -> bool {
 
 fn is_secret_name(name: &str) -> bool {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-    // Examples of an environment are made to be shown.
+    // Example environments are meant to be shown.
     let environment = name == ".env" || name.starts_with(".env.") || name == ".envrc" || extension == "env";
     if environment {
         return !["example", "sample", "template", "dist", "defaults"].contains(&extension);
@@ -46,16 +45,16 @@ fn is_secret_name(name: &str) -> bool {
         "pem", "key", "p8", "p12", "pfx", "jks", "keystore", "kdb", "kdbx", "ppk", "asc", "gpg", "tfstate", "tfvars",
         "ovpn",
     ];
-    // Keys of ssh have no extension; their public halves and `id_map.rs` have one.
+    // ssh keys have no extension; their public halves and `id_map.rs` have one.
     let key = name.starts_with("id_") && extension.is_empty();
     let settings = ["yaml", "yml", "json", "toml", "ini", "txt", "properties", ""].contains(&extension);
     let named = settings && ["secret", "secrets", ".secret", ".secrets", "passwords"].contains(&stem);
     exact.contains(&name) || extensions.contains(&extension) || key || named
 }
 
-/// Whether a private key stands in a text, whatever the file is called.
+/// Whether a text contains a private key.
 pub(super) fn holds_a_key(text: &str) -> bool {
-    // Put together here, so that this file does not find itself.
+    // Split, so that this file does not match itself.
     let marker = ["PRIVATE KEY", "-----"].concat();
     text.match_indices(&marker).any(|(at, _)| {
         let before = &text[..at];

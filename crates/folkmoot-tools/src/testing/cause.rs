@@ -1,32 +1,27 @@
-//! Why a test failed, as far as its end tells.
+//! Why a test failed, as far as its end shows.
 
 use folkmoot_core::vocabulary;
 
 use crate::jail::{JobEnd, JobReport, Limit};
 
 vocabulary! {
-    /// Why a test failed.
     pub enum FailureCause {
-        /// It says that something is not as it should be.
         Assertion = "assertion",
-        /// It met an error that it did not expect.
         Exception = "exception",
-        /// It cannot even be read.
         Syntax = "syntax",
-        /// It looks for something that the solution does not have.
+        /// It uses a name that the solution does not have.
         MissingName = "missing_name",
-        /// It took too long.
         TimedOut = "timed_out",
-        /// It took too much: memory, processes, disk, output.
+        /// It exceeded a limit: memory, processes, disk, output.
         Exhausted = "exhausted",
-        /// It did what nothing in a jail may do, or was ended by a signal.
+        /// It made a forbidden system call, or a signal ended it.
         Crashed = "crashed",
-        /// It ended well before its end.
+        /// It exited with 0 before its end.
         Unfinished = "unfinished",
     }
 }
 
-/// Nothing if it passed.
+/// `None` if it passed.
 pub(super) fn of(report: &JobReport, mark: &str) -> Option<FailureCause> {
     let limit = match report.end {
         JobEnd::Limited(limit) => Some(limit),
@@ -44,7 +39,7 @@ pub(super) fn of(report: &JobReport, mark: &str) -> Option<FailureCause> {
     })
 }
 
-/// What the languages call their errors.
+/// Recognises the languages' error messages.
 fn of_words(stderr: &str) -> FailureCause {
     let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let has = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));

@@ -1,26 +1,21 @@
-//! Contrast: two solutions under the same tests.
+//! Contrast: compares two solutions on the same tests.
 
 use serde::{Deserialize, Serialize};
 
 use super::{TestResult, TestRun};
 
-/// Who passes what, and what it takes them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Contrast {
-    /// Tests that both pass.
     pub both: Vec<String>,
-    /// Tests that only the first passes.
     pub only_first: Vec<String>,
-    /// Tests that only the second passes.
     pub only_second: Vec<String>,
-    /// Tests that neither passes.
     pub neither: Vec<String>,
-    /// Time on the processors of the second to that of the first, over what both pass; nothing
-    /// where it differs by less than a tenth.
+    /// CPU time of the second relative to the first, over the tests that both pass; `None` if it
+    /// differs by less than a tenth.
     pub time: Option<f64>,
-    /// The same for memory, where it differs by more than a fifth.
+    /// The same for memory, if it differs by more than a fifth.
     pub memory: Option<f64>,
-    /// Whoever passes more; if neither does, and both pass something, whoever is faster. Else
+    /// The one that passes more. If they tie and both pass something, the faster one. Otherwise
     /// nobody.
     pub winner: Option<String>,
 }

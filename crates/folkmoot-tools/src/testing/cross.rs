@@ -1,4 +1,4 @@
-//! Cross-tests: each solution against everybody's tests.
+//! Cross-tests: runs everybody's tests on each solution.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::{Solution, Suite, TestRun, limits, run_tests};
 use crate::jail::{Jail, JailError};
 
-/// What came of every suite on every solution, the author's own included.
+/// The results of every suite on every solution, including the author's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrossTests {
-    /// One for each pair, by solution and then by author.
+    /// One per pair, by solution and then by author.
     pub runs: Vec<TestRun>,
 }
 
@@ -29,8 +29,8 @@ pub async fn cross_test(jail: &Jail, solutions: &[Solution], suites: &[Suite]) -
 }
 
 impl CrossTests {
-    /// How many tests of others each solution passed, of how many. Nobody's own tests speak for
-    /// them.
+    /// How many of the others' tests each solution passed, and their number. An author's own tests
+    /// do not count.
     pub fn scores(&self) -> BTreeMap<&str, (usize, usize)> {
         let mut scores = BTreeMap::new();
         for run in self.runs.iter().filter(|run| run.author != run.solution) {
@@ -41,9 +41,8 @@ impl CrossTests {
         scores
     }
 
-    /// Tests that say little about a solution that fails them, as (author, test): their author's
-    /// own solution fails them, or more than half of the others' do, and there are at least two of
-    /// those. A test is not law.
+    /// Tests that say little about a solution that fails them, as (author, test): the author's own
+    /// solution fails them, or more than half of the others do, if there are at least two.
     pub fn suspects(&self) -> Vec<(&str, &str)> {
         let mut seen: BTreeMap<(&str, &str), (bool, usize, usize)> = BTreeMap::new();
         for run in &self.runs {

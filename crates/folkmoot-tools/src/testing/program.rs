@@ -3,8 +3,7 @@
 use super::{Solution, TestCase};
 use crate::jail::{JailLimits, Program, ProgramLanguage};
 
-/// The program that executes a test, and prints its standard input, the mark, when the test has
-/// come to its end.
+/// The program that runs a test. At the end of the test it prints its standard input, the mark.
 pub(super) fn program(solution: &Solution, test: &TestCase, mark: &str, limits: JailLimits) -> Program {
     let (main, solution_file, test_file) = match solution.language {
         ProgramLanguage::Python => (PYTHON.to_owned(), "solution.py", Some("test.py")),

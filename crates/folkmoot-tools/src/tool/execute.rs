@@ -10,13 +10,12 @@ use crate::{
     testing,
 };
 
-/// What is told of each output. Both, and what JSON makes of them, fit into a result.
+/// How much of each output is returned; both must fit into a result.
 const STDOUT_BYTES: usize = 16 * 1024;
 const STDERR_BYTES: usize = 8 * 1024;
 /// The longest code and input.
 const CODE_BYTES_MAX: usize = testing::CODE_BYTES_MAX;
 
-/// Runs a piece of code.
 #[derive(Clone, Debug)]
 pub struct ExecuteTool {
     jail: Jail,
@@ -25,7 +24,6 @@ pub struct ExecuteTool {
 impl ExecuteTool {
     pub const NAME: &str = "execute";
 
-    /// In this jail.
     pub fn new(jail: Jail) -> Self {
         Self { jail }
     }

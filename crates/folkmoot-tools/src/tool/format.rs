@@ -1,4 +1,4 @@
-//! Lays code out.
+//! Formats code.
 
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::Deserialize;
@@ -10,10 +10,9 @@ use crate::{
     jail::Jail,
 };
 
-/// What comes back is about as long, and has to fit into a result.
+/// The result is about as long and must fit.
 const CODE_BYTES_MAX: usize = 40 * 1024;
 
-/// Lays code out.
 #[derive(Clone, Debug)]
 pub struct FormatTool {
     jail: Jail,
@@ -22,7 +21,6 @@ pub struct FormatTool {
 impl FormatTool {
     pub const NAME: &str = "format";
 
-    /// In this jail.
     pub fn new(jail: Jail) -> Self {
         Self { jail }
     }

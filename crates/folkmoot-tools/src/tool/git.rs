@@ -1,5 +1,4 @@
-//! What differs, what happened to a file, and where its lines come from: of one repository, and
-//! nothing is changed.
+//! Diff, history and blame of one repository. Nothing is changed.
 
 use futures_util::{FutureExt, future::BoxFuture};
 use serde::Deserialize;
@@ -8,25 +7,24 @@ use serde_json::{Value, json};
 use super::{Tool, ToolError, ToolErrorCode, parsed};
 use crate::{GitError, Repository, Worktree, foreign};
 
-/// What of a diff is told.
+/// How much of a diff is returned.
 const DIFF_BYTES: usize = 32 * 1024;
 const FILES_MAX: usize = 200;
 /// How many commits at once.
 const COMMITS_MAX: usize = 50;
-/// How many lines at once, and how much of one.
+/// The maximum number of lines, and the length of one.
 const LINES_MAX: u64 = 150;
 const LINE_BYTES: usize = 200;
 
-/// What an agent can see of a repository: what came to be between two commits, and all that is
-/// behind it.
+/// What an agent can see of a repository: the changes between two commits, and their history.
 #[derive(Clone, Debug)]
-pub struct View {
+pub struct CommitRange {
     repository: Repository,
     from: String,
     to: String,
 }
 
-impl View {
+impl CommitRange {
     /// What a run has committed on its branch.
     pub fn of_worktree(worktree: &Worktree) -> Self {
         let branch = format!("refs/heads/{}", worktree.branch());
@@ -40,14 +38,13 @@ impl View {
 
     /// The three tools.
     pub fn tools(self) -> [GitTool; 3] {
-        [GitVerb::Diff, GitVerb::History, GitVerb::Blame].map(|verb| GitTool { view: self.clone(), verb })
+        [GitVerb::Diff, GitVerb::History, GitVerb::Blame].map(|verb| GitTool { range: self.clone(), verb })
     }
 }
 
-/// One of the tools that look at a repository.
 #[derive(Clone, Debug)]
 pub struct GitTool {
-    view: View,
+    range: CommitRange,
     verb: GitVerb,
 }
 
@@ -59,7 +56,6 @@ enum GitVerb {
 }
 
 impl GitTool {
-    /// What they are called.
     pub const NAMES: [&str; 3] = ["git_diff", "git_history", "git_blame"];
 
     async fn diff(&self, arguments: Value) -> Result<Value, ToolError> {
@@ -69,7 +65,7 @@ impl GitTool {
             to: Option<String>,
         }
         let Arguments { from, to } = parsed(arguments)?;
-        let View { repository, from: first, to: last } = &self.view;
+        let CommitRange { repository, from: first, to: last } = &self.range;
         let diff = repository.diff(from.as_ref().unwrap_or(first), to.as_ref().unwrap_or(last)).await?;
         let files = diff.files.iter().take(FILES_MAX).map(|file| {
             let (added, removed) = file.lines.unzip();
@@ -95,8 +91,8 @@ impl GitTool {
         }
         let Arguments { path, revision, limit } = parsed(arguments)?;
         let limit = limit.unwrap_or(COMMITS_MAX).min(COMMITS_MAX);
-        let revision = revision.as_ref().unwrap_or(&self.view.to);
-        let commits = self.view.repository.history(revision, &path, limit).await?;
+        let revision = revision.as_ref().unwrap_or(&self.range.to);
+        let commits = self.range.repository.history(revision, &path, limit).await?;
         let commits = commits.iter().map(|commit| {
             json!({
                 "commit": commit.commit, "author": foreign::text(&commit.author, LINE_BYTES), "at": commit.at,
@@ -115,7 +111,7 @@ impl GitTool {
             last_line: Option<u64>,
         }
         let Arguments { path, revision, first_line, last_line } = parsed(arguments)?;
-        let all = self.view.repository.blame(revision.as_ref().unwrap_or(&self.view.to), &path).await?;
+        let all = self.range.repository.blame(revision.as_ref().unwrap_or(&self.range.to), &path).await?;
         let first = first_line.unwrap_or(1);
         let last = last_line.unwrap_or(u64::MAX).min(first.saturating_add(LINES_MAX - 1));
         let lines = all.iter().filter(|line| (first..=last).contains(&line.number)).map(|line| {

@@ -1,8 +1,8 @@
-//! Which tools serve which sort of tool.
+//! Which tools belong to which kind.
 
 use std::collections::BTreeSet;
 
-use folkmoot_core::agent::ToolKind;
+use folkmoot_debate::agent::ToolKind;
 
 use super::{ExecuteTool, FormatTool, GitTool, ProjectCommandTool, RunTestsTool, SearchTool};
 use crate::lsp::DiagnosticsTool;
@@ -10,7 +10,7 @@ use crate::lsp::DiagnosticsTool;
 const EXECUTE: &str = ExecuteTool::NAME;
 const PROJECT: &str = ProjectCommandTool::NAME;
 
-/// The names of the tools that serve a sort of tool, the most fitting first. Never none.
+/// The tools of a kind, the most suitable first. Never empty.
 pub fn serving(kind: ToolKind) -> &'static [&'static str] {
     match kind {
         ToolKind::CodeExecutor => &[EXECUTE],
@@ -29,7 +29,7 @@ pub fn serving(kind: ToolKind) -> &'static [&'static str] {
     }
 }
 
-/// The names of all tools that serve some sorts.
+/// The tools of several kinds.
 pub fn serving_all(kinds: &[ToolKind]) -> BTreeSet<&'static str> {
     kinds.iter().flat_map(|kind| serving(*kind)).copied().collect()
 }

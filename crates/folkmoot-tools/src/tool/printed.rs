@@ -1,4 +1,4 @@
-//! What a program printed, as a model is told: text, and not too much of it.
+//! A program's output for a model: text of a limited length.
 
 use crate::foreign;
 
@@ -11,8 +11,7 @@ pub(super) fn beginning(bytes: &[u8], bytes_max: usize) -> String {
 pub(super) fn end(bytes: &[u8], bytes_max: usize) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim();
-    let from = text.len().saturating_sub(bytes_max);
-    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let from = text.ceil_char_boundary(text.len().saturating_sub(bytes_max));
     let kept = foreign::text(&text[from..], bytes_max);
     if from == 0 { kept } else { format!("[cut: the last {} of {} bytes] …{kept}", text.len() - from, text.len()) }
 }

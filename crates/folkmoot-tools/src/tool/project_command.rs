@@ -12,10 +12,9 @@ use crate::{
     project::{self, CommandResult, ProjectCheck, Purpose},
 };
 
-/// What is told of what all commands printed.
+/// How much of the commands' output is returned.
 const OUTPUT_BYTES: usize = 24 * 1024;
 
-/// Runs a project's own commands.
 #[derive(Clone, Debug)]
 pub struct ProjectCommandTool {
     jail: Jail,
@@ -26,7 +25,7 @@ pub struct ProjectCommandTool {
 impl ProjectCommandTool {
     pub const NAME: &str = "project_command";
 
-    /// Those of the project in a folder.
+    /// For the project in a folder.
     pub fn new(jail: Jail, folder: impl Into<PathBuf>, limits: JailLimits) -> Self {
         Self { jail, folder: folder.into(), limits }
     }
@@ -37,7 +36,7 @@ impl ProjectCommandTool {
             purpose: Purpose,
         }
         let Arguments { purpose } = parsed(arguments)?;
-        // Anew each time: what an agent has written can be a command by now.
+        // Detected each time: an agent may have written a new command.
         let folder = self.folder.clone();
         let detected = tokio::task::spawn_blocking(move || project::detect(&folder)).await;
         let project = detected

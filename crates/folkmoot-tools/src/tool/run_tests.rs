@@ -10,15 +10,14 @@ use crate::{
     testing::{self, Category, Difficulty, Solution, Suite, TestCase, TestRunStatus},
 };
 
-/// As many as a model writes at once, and as fit into a call.
+/// As many as a model writes at once and as fit into a call.
 const TESTS_MAX: usize = 50;
-/// What is told of what all tests printed, and at most of one.
+/// How much of all tests' output is returned, and of one.
 const OUTPUT_BYTES: usize = 24 * 1024;
 const OUTPUT_BYTES_OF_ONE: usize = 2 * 1024;
 /// The longest code.
 const CODE_BYTES_MAX: usize = testing::CODE_BYTES_MAX;
 
-/// Runs tests on a solution.
 #[derive(Clone, Debug)]
 pub struct RunTestsTool {
     jail: Jail,
@@ -27,7 +26,6 @@ pub struct RunTestsTool {
 impl RunTestsTool {
     pub const NAME: &str = "run_tests";
 
-    /// In this jail.
     pub fn new(jail: Jail) -> Self {
         Self { jail }
     }
@@ -51,7 +49,7 @@ impl RunTestsTool {
         };
         let output_bytes = (OUTPUT_BYTES / run.tested.len().max(1)).min(OUTPUT_BYTES_OF_ONE);
         let tests = run.tested.iter().map(|tested| {
-            // What a test that passed has printed settles nothing.
+            // The output of a passing test does not matter.
             let output = tested.failed.map(|_| printed::end(tested.output.as_bytes(), output_bytes));
             super::without_nulls(json!({
                 "name": tested.name, "passed": tested.failed.is_none(), "cause": tested.failed, "output": output,

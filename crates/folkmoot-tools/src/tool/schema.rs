@@ -1,5 +1,5 @@
-//! JSON Schemas that others wrote: compiled once, without fetching anything, and without patterns
-//! that run for ever.
+//! JSON Schemas from outside: compiled once, without fetching anything, and without patterns that
+//! run for ever.
 
 use std::io;
 
@@ -7,14 +7,13 @@ use folkmoot_llm::structured::Bounds;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-/// The largest schema, as JSON. Larger ones are mistakes, or worse.
+/// Larger ones are mistakes or attacks.
 pub const SCHEMA_BYTES_MAX: usize = 64 * 1024;
 /// The deepest schema.
 const DEPTH_MAX: usize = 64;
-/// How many faults are told at once.
+/// How many problems are reported.
 const FAULTS_MAX: usize = 5;
 
-/// A schema that is ready to be checked against.
 #[derive(Debug)]
 pub struct CompiledSchema {
     fits: Validator,
@@ -59,7 +58,7 @@ pub fn check(schema: &CompiledSchema, value: &Value) -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
 }
 
-/// How long a value is as JSON, without writing it down.
+/// The length of a value as JSON, without writing it.
 pub(crate) fn json_bytes(value: &Value) -> usize {
     struct SchemaCount(usize);
     impl io::Write for SchemaCount {
@@ -77,7 +76,7 @@ pub(crate) fn json_bytes(value: &Value) -> usize {
 }
 
 fn depth(value: &Value) -> usize {
-    // Parsed JSON is at most 128 deep, so this does not overflow.
+    // Parsed JSON is at most 128 levels deep, so this does not overflow the stack.
     match value {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
         Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),

@@ -1,12 +1,9 @@
-//! Finds passages in a folder.
+//! Searches passages in a folder.
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use futures_util::{FutureExt, future::BoxFuture};
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -16,15 +13,14 @@ use crate::{
     retrieval::{Index, RetrievalError, RetrievalLimits},
 };
 
-/// How many passages, where nobody says, and at most.
+/// The default and maximum number of passages.
 const LIMIT: usize = 8;
 const LIMIT_MAX: usize = 20;
-/// What is told of all passages, and at most of one.
+/// How much text is returned in total, and of one passage.
 const TEXT_BYTES: usize = 32 * 1024;
 const TEXT_BYTES_OF_ONE: usize = 8 * 1024;
 
-/// Finds passages in a folder. The index is brought up to date before each search, so that what was
-/// just written is found.
+/// Searches a folder. The index is updated before each search, so that new text is found.
 #[derive(Clone, Debug)]
 pub struct SearchTool {
     folder: PathBuf,
@@ -34,10 +30,10 @@ pub struct SearchTool {
 impl SearchTool {
     pub const NAME: &str = "search";
 
-    /// Over this folder, with an index in memory.
+    /// Uses an index in memory.
     ///
     /// # Errors
-    /// If there can be no index.
+    /// If the index cannot be created.
     pub fn new(folder: impl Into<PathBuf>) -> Result<Self, RetrievalError> {
         Ok(Self { folder: folder.into(), index: Arc::new(Mutex::new(Index::in_memory()?)) })
     }
@@ -52,9 +48,7 @@ impl SearchTool {
         let limit = limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
         let (folder, index) = (self.folder.clone(), Arc::clone(&self.index));
         let found = tokio::task::spawn_blocking(move || {
-            // A search that panicked has changed nothing: what is written is written in one
-            // transaction.
-            let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut index = index.lock();
             let indexed = index.update(&folder, &RetrievalLimits::default())?;
             Ok::<_, RetrievalError>((index.search(&query, limit)?, indexed))
         });
@@ -69,7 +63,7 @@ impl SearchTool {
         for skipped in &indexed.skipped {
             *left_out.entry(skipped.reason.word()).or_default() += 1;
         }
-        // Nothing found is not the same as not looked at.
+        // Report what was not searched.
         let hits: Vec<Value> = hits.collect();
         Ok(json!({ "hits": hits, "files_searched": indexed.files, "left_out": left_out }))
     }

@@ -1,4 +1,4 @@
-//! One turn of an agent that has tools: it calls them until it answers.
+//! One turn of an agent with tools: it calls tools until it answers.
 //!
 //! ```text
 //! ask ─▶ {"tool": …, "arguments": …} ─▶ the tool is called, its result goes back as data ─▶ ask …
@@ -6,8 +6,8 @@
 //!    └─▶ anything else               ─▶ one repair, then Unparsed
 //! ```
 //!
-//! The protocol is JSON in plain text, so that every provider can speak it. What a model says is
-//! never guessed at: an answer has the shape that was asked for, and nothing else is one.
+//! The protocol is JSON in plain text, so that every provider supports it. Model output is never
+//! guessed at: an answer has exactly the required shape.
 
 use std::convert::Infallible;
 
@@ -23,11 +23,10 @@ use serde_json::{Value, json};
 
 use super::{ToolCall, ToolOffer, Toolbox};
 
-/// How much an agent may do in one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnLimits {
-    /// How many calls of tools, those that fail too. After the last the model is asked to answer
-    /// with what it has.
+    /// The maximum number of tool calls, including failed ones. After the last the model must
+    /// answer.
     pub calls_max: usize,
 }
 
@@ -37,48 +36,42 @@ impl Default for TurnLimits {
     }
 }
 
-/// What happened in a turn, for the journal.
+/// The record of a turn, for the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolTurn {
-    /// Each answer of the model, also those that call a tool.
+    /// Every answer of the model, including tool calls.
     pub answers: Vec<ModelAnswer>,
-    /// Each call of a tool, in order.
+    /// In order.
     pub tool_calls: Vec<ToolCall>,
-    /// How it ended.
     pub outcome: TurnOutcome,
 }
 
-/// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnOutcome {
-    /// With an answer: of the request's shape if it has one, else a text.
+    /// An answer of the request's shape, or a text if it has none.
     Answered(Value),
-    /// With words that are no answer, also when asked again.
-    Unparsed {
-        /// What is wrong with them.
-        why: String,
-    },
-    /// It wanted to call tools for ever.
+    /// Not an answer, even after a second request.
+    Unparsed { why: String },
+    /// It kept calling tools.
     OutOfCalls,
-    /// The model failed after it had answered at least once. What was paid for, and what tools did,
-    /// is not lost.
+    /// The model failed after at least one answer. What was paid for and what tools did is kept.
     Failed(ModelFailure),
 }
 
-/// How a turn reaches its model and its tools: at once, or as steps of a run.
+/// How a turn calls its model and tools: directly, or as steps of a run.
 pub trait Steps: Send {
-    /// What ends the turn without being its outcome.
+    /// Ends the turn without an outcome.
     type Error: Send;
 
-    /// Asks the model. What it fails with is within.
+    /// Asks the model. Its failure is part of the result.
     fn ask<'a>(
         &'a mut self,
         request: &'a ModelRequest,
     ) -> BoxFuture<'a, Result<Result<ModelAnswer, ModelFailure>, Self::Error>>;
 
-    /// Calls a tool. What it fails with is in the record.
+    /// Calls a tool. Its failure is part of the record.
     fn call<'a>(&'a mut self, tool: &'a str, arguments: Value) -> BoxFuture<'a, Result<ToolCall, Self::Error>>;
 }
 
@@ -107,11 +100,9 @@ impl Steps for AtOnce<'_> {
     }
 }
 
-/// Lets a model answer a request, with tools. Without tools it is one plain call, or a structured
-/// one.
+/// Lets a model answer a request with tools. Without tools it is a plain or structured call.
 ///
-/// An error is a first call that failed. What goes wrong with a tool is told to the model and
-/// recorded.
+/// If the first call fails. Tool errors are reported to the model and recorded.
 pub async fn turn(
     model: &dyn Model,
     prompts: &Prompts,
@@ -128,7 +119,7 @@ pub async fn turn(
     turn
 }
 
-/// The same with at least one tool, where the caller says how the model and the tools are reached.
+/// The same with at least one tool; the caller says how to reach the model and the tools.
 pub async fn turn_by<S: Steps>(
     steps: &mut S,
     prompts: &Prompts,
@@ -173,7 +164,7 @@ pub async fn turn_by<S: Steps>(
             Err(failure) => return Ok(Err(failure)),
         };
         asked.messages.push(Message { speaker: Speaker::User, text: reply });
-        // Each call of the model is one of its own to a vendor that charges by key.
+        // Each call has its own idempotency key.
         asked.idempotency_key = key.as_ref().map(|key| format!("{key}-{}", turn.answers.len()));
     }
 }
@@ -198,7 +189,6 @@ async fn without_tools(
     Ok(ToolTurn { answers, tool_calls: Vec::new(), outcome })
 }
 
-/// A model's reply, parsed by the protocol.
 #[derive(Debug, PartialEq)]
 enum ModelReply {
     Answer(Value),
@@ -210,10 +200,10 @@ enum ModelReply {
 struct Protocol<'a> {
     prompts: &'a Prompts,
     offers: &'a [ToolOffer],
-    /// What the answer must be like, as the request says; a text where it says nothing.
+    /// The required shape of the answer; a text by default.
     form: Value,
     answer: SchemaValidator,
-    /// What every message of the model must be like.
+    /// The schema of every message of the model.
     schema: Value,
     message: SchemaValidator,
 }
@@ -226,13 +216,12 @@ impl<'a> Protocol<'a> {
             SchemaValidator::new(schema).map_err(|why| misconfigured(format!("a schema cannot be used: {why}")))
         };
         let message = compiled(&schema)?;
-        // Who asks for another tool all the same is told which there are, and need not say the
-        // whole again.
+        // A model that calls another tool is told the available ones, without repeating everything.
         schema["properties"]["tool"]["enum"] = json!(names(offers));
         Ok(Self { prompts, offers, answer: compiled(&form)?, message, form, schema })
     }
 
-    /// The request, with the tools and how they are called in its instructions.
+    /// Adds the tools and their use to the request's instructions.
     fn introduce(&self, request: ModelRequest, limits: TurnLimits) -> Result<ModelRequest, ModelFailure> {
         let context = PromptContext::new()
             .data("tools", super::describe(self.offers).trim_end())
@@ -243,7 +232,7 @@ impl<'a> Protocol<'a> {
         Ok(ModelRequest { system: Some(system), schema: Some(schema), ..request })
     }
 
-    /// What came of a call, as the model is told.
+    /// The result of a call, for the model.
     fn tell(&self, call: Option<&ToolCall>, left: usize) -> Result<String, ModelFailure> {
         let (call, result) = call.map_or_else(Default::default, |call| {
             let result = match &call.result {
@@ -273,8 +262,7 @@ impl<'a> Protocol<'a> {
 
     fn read(&self, answer: &ModelAnswer) -> Result<ModelReply, String> {
         let said = self.message.read(&answer.text).and_then(|said| self.understand(said));
-        // Many models leave out what stands around the answer. What has the very shape that was
-        // asked for is it.
+        // Many models omit the wrapper. Something of exactly the required shape is the answer.
         let said = said.or_else(|why| match self.form["type"] == "object" {
             true => self.answer.read(&answer.text).map(ModelReply::Answer).map_err(|_| why),
             false => Err(why),
@@ -304,17 +292,16 @@ impl<'a> Protocol<'a> {
     }
 }
 
-/// What a vendor that holds a model to a schema is told. One flat object, because vendors differ
-/// about unions; that it is one form or the other is checked here.
+/// The schema for vendors that enforce one: a single flat object, because vendors differ about
+/// unions. Which form it is, is checked here.
 fn schema(form: &Value) -> Value {
     let mut schema = json!({
         "type": "object",
         "properties": { "tool": { "type": "string" }, "arguments": { "type": "object" }, "answer": form },
         "additionalProperties": false,
     });
-    // References inside the form would point elsewhere from here, so what they point at moves
-    // along, if it is where it usually is. Else the form is in the instructions only, and is
-    // checked all the same.
+    // References inside the form would point elsewhere, so their targets move along if they are in
+    // `$defs`. Otherwise the form is only in the instructions, and still checked.
     match has_other_references(form) {
         true => schema["properties"]["answer"] = json!({}),
         false => {

@@ -2,15 +2,13 @@
 
 use std::{fs, path::Path, process::Command, sync::Arc};
 
-use folkmoot_core::{
-    Timestamp,
-    agent::{AgentRole, ToolKind},
-};
+use folkmoot_core::Timestamp;
+use folkmoot_debate::agent::{AgentRole, ToolKind};
 use folkmoot_tools::{
     Jail, JailLimits, Profile, Tool, Toolbox,
     git::{Author, Repository, Snapshot, WorktreeKind},
     lsp::{DiagnosticsTool, Lsp},
-    tool::{ExecuteTool, FormatTool, ProjectCommandTool, RunTestsTool, SearchTool, View, serving, serving_all},
+    tool::{CommitRange, ExecuteTool, FormatTool, ProjectCommandTool, RunTestsTool, SearchTool, serving, serving_all},
 };
 use serde_json::{Value, json};
 
@@ -153,7 +151,7 @@ async fn what_a_run_committed_is_seen_and_where_lines_come_from() {
     worktree.commit(Snapshot { files, ..Snapshot::default() }, &author).await.unwrap();
 
     let mut tools = Toolbox::default();
-    for tool in View::of_worktree(&worktree).tools() {
+    for tool in CommitRange::of_worktree(&worktree).tools() {
         tools.add(Arc::new(tool)).unwrap();
     }
     let diff = call(&tools, "git_diff", json!({})).await.unwrap();
@@ -183,7 +181,7 @@ async fn every_sort_of_tool_is_served_and_every_role_has_a_tool() {
     let folder = tempfile::tempdir().unwrap();
     git(folder.path(), &["init", "-q"]);
     let mut tools = toolbox(&Jail::refuse("not asked"), folder.path());
-    for tool in View::of_repository(Repository::open(folder.path()).await.unwrap(), "HEAD", "HEAD").tools() {
+    for tool in CommitRange::of_repository(Repository::open(folder.path()).await.unwrap(), "HEAD", "HEAD").tools() {
         tools.add(Arc::new(tool)).unwrap();
     }
     let mut served = std::collections::BTreeSet::<&str>::new();

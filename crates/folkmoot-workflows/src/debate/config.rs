@@ -1,12 +1,12 @@
 //! What a debate is to be: its topic, its team, its course and its gates. All of it is recorded
 //! when its run starts.
 
-use folkmoot_core::{
-    Agent, Name, Refusal, Timeout,
+use folkmoot_core::{Name, Refusal, Timeout, gate::OnTimeout, text};
+use folkmoot_debate::{
+    Agent, Course, Phases, Switch,
     agent::{DebatePhase, Domain, Share, Team, team::AGENTS_MAX},
-    debate::{Course, Phases, Switch, planning::Style, topology::Topology},
-    gate::OnTimeout,
-    text,
+    planning::Style,
+    topology::Topology,
     voting::{Fallback, TieBreak, VotingMethod},
 };
 use folkmoot_llm::budget::Budget;

@@ -7,7 +7,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use folkmoot_core::{Role, agent::ToolKind};
+use folkmoot_core::Role;
+use folkmoot_debate::agent::ToolKind;
 use folkmoot_tools::{
     JailLimits, Profile, Repository, Worktree,
     git::{Author, Removal, Snapshot, WorktreeKind},

@@ -3,69 +3,33 @@
 
 use std::sync::Arc;
 
-use folkmoot_core::{
-    Agent, Name, Timestamp,
+use folkmoot_core::{Name, Timestamp};
+use folkmoot_debate::{
+    Agent, DebateEvent, NoteKind,
     agent::{DebatePhase, Share},
-    debate::{
-        DebateEvent, NoteKind, TurnPart,
-        memory::{Episode, FailureSource, Reflection, TestFailure, TestResults},
-        record::{self, DebateRecord},
-    },
+    memory::{Episode, FailureSource, Reflection, TestFailure, TestResults},
+    record::{self, DebateRecord},
 };
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_tools::{
     git::Author,
     project::Hook,
-    testing::{Category, CrossTests, Difficulty, Solution, Suite, TestCase, TestRun},
+    testing::{CrossTests, Solution, Suite, TestCase, TestRun},
 };
 use serde_json::{Value, json};
 
 use super::{
-    ProjectCommandRun, forms,
-    room::{At, Room, TurnRequest, TurnResult},
+    DebateContext, PhaseAttempt, ProjectCommandRun,
+    parts::ReflectPart,
     state::{Candidate, DebateState, last_line},
     tell,
+    turn::{TurnRequest, TurnResult},
 };
 
-/// So many of an author's tests are executed.
-const TESTS_MAX: usize = 20;
-/// The longest name of a test.
-const NAME_CHARS: usize = 100;
 /// The most lines of code whose difference is told.
 const DIFF_LINES_MAX: usize = 2_000;
 /// How much of what a test printed is shown.
 const MESSAGE_CHARS: usize = 400;
-
-/// The tests in an answer. What has no category is a functional one, and what has no difficulty a
-/// basic one.
-pub(super) fn tests(value: &Value) -> Vec<TestCase> {
-    let mut tests: Vec<TestCase> = Vec::new();
-    for test in value.as_array().into_iter().flatten().take(TESTS_MAX) {
-        let text = |name: &str| test[name].as_str().unwrap_or_default();
-        // A name is shown among results: it is one line, and short.
-        let name: String = text("name")
-            .trim()
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .filter(|c| !c.is_control())
-            .take(NAME_CHARS)
-            .collect();
-        let code = text("code").to_owned();
-        // Two of one name could not be told apart.
-        if name.is_empty() || code.is_empty() || tests.iter().any(|known| known.name == name) {
-            continue;
-        }
-        tests.push(TestCase {
-            name,
-            category: text("category").parse().unwrap_or(Category::Functional),
-            difficulty: text("difficulty").parse().unwrap_or(Difficulty::Basic),
-            code,
-        });
-    }
-    tests
-}
 
 /// What came of tests, as memory keeps it.
 pub(super) fn results(runs: &[&TestRun]) -> TestResults {
@@ -101,7 +65,7 @@ pub(super) struct FailedCandidate<'a> {
     pub number: u32,
 }
 
-impl Room {
+impl DebateContext {
     /// Executes somebody's tests on somebody's code, as a step; nothing where it cannot be executed
     /// here, which is recorded.
     pub async fn test(
@@ -112,7 +76,7 @@ impl Room {
         author: &Name,
         tests: &[TestCase],
     ) -> Result<Option<TestRun>, Failure> {
-        let (Some(language), Some(code)) = (self.debating.language, &candidate.code) else { return Ok(None) };
+        let (Some(language), Some(code)) = (self.config.language, &candidate.code) else { return Ok(None) };
         let solution = Solution { id: candidate.author.to_string(), language, code: code.clone() };
         let suite = Suite::new(author.as_str(), tests.to_vec())?;
         let effects = Arc::clone(&self.effects);
@@ -132,8 +96,14 @@ impl Room {
     }
 
     /// All tests there are on everybody's code.
-    pub async fn cross_test(&self, ctx: &Ctx, at: At, key: &str, state: &mut DebateState) -> Result<(), Failure> {
-        if self.debating.language.is_none() {
+    pub async fn cross_test(
+        &self,
+        ctx: &Ctx,
+        at: PhaseAttempt,
+        key: &str,
+        state: &mut DebateState,
+    ) -> Result<(), Failure> {
+        if self.config.language.is_none() {
             return Ok(());
         }
         let candidates: Vec<Candidate> = state.candidates.values().cloned().collect();
@@ -161,67 +131,57 @@ impl Room {
         Ok(())
     }
 
-    /// What an agent makes of the failure of its code. `None` within is a turn without an answer.
+    /// Asks an agent why its code failed.
     pub async fn reflect(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         key: &str,
         attempt: FailedCandidate<'_>,
         earlier: &[Reflection],
-    ) -> Result<(TurnResult, Option<Reflection>), Failure> {
+    ) -> Result<TurnResult<Reflection>, Failure> {
         let FailedCandidate { agent, failed, results, .. } = attempt;
         let notes = std::iter::once((NoteKind::Own, failed.text.clone()))
             .chain(results.told().into_iter().map(|line| (NoteKind::Result, line)))
-            .chain(shown(earlier, self.debating.reflections_max))
+            .chain(shown(earlier, self.config.reflections_max))
             .collect();
-        let asking = TurnRequest {
-            at,
-            key: key.to_owned(),
-            agent,
-            part: TurnPart::Reflect,
+        let request = TurnRequest {
             notes,
-            answers: Vec::new(),
-            schema: forms::reflection(),
             given: json!({ "code": failed.code }),
             attempt: u32::try_from(earlier.len()).unwrap_or(u32::MAX),
-            rule: &|_| Ok(()),
             results: serde_json::to_value(results)?,
-            metadata: Value::Null,
+            ..TurnRequest::new(at, key, agent)
         };
-        let spoken = self.speak(ctx, asking).await?;
-        let reflection = spoken.answered().map(|value| {
-            let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
-            Reflection {
-                root_cause: text("root_cause"),
-                what_went_wrong: text("what_went_wrong"),
-                what_to_change: text("what_to_change"),
-                confidence: spoken.confidence.unwrap_or(Share::CONFIDENCE),
-            }
-        });
-        if reflection.is_some() {
-            let told = DebateEvent::Reflected { agent: agent.id.clone(), turn: spoken.turn.clone() };
+        let turn = self.ask(ctx, ReflectPart, request).await?;
+        if turn.answer.is_some() {
+            let told = DebateEvent::Reflected { agent: agent.id.clone(), turn: turn.id.clone() };
             tell(ctx, &format!("{key}/told"), told).await?;
         }
-        Ok((spoken, reflection))
+        let confidence = turn.confidence.unwrap_or(Share::CONFIDENCE);
+        Ok(turn.map(|answer| Reflection {
+            root_cause: answer.root_cause,
+            what_went_wrong: answer.what_went_wrong,
+            what_to_change: answer.what_to_change,
+            confidence,
+        }))
     }
 
     /// A failed attempt, as it is remembered.
     pub fn episode(
         &self,
         ctx: &Ctx,
-        spoken: &TurnResult,
+        id: &str,
         attempt: FailedCandidate<'_>,
         reflection: &Reflection,
         timestamp: Timestamp,
     ) -> Episode {
-        let FailedCandidate { failed, results, number, .. } = attempt;
+        let FailedCandidate { agent, failed, results, number } = attempt;
         Episode {
-            id: spoken.turn.clone(),
+            id: id.to_owned(),
             session_id: ctx.session_id().clone(),
             turn_id: failed.turn.clone(),
-            agent_id: spoken.agent.clone(),
-            task_description: self.debating.topic.clone(),
+            agent_id: agent.id.clone(),
+            task_description: self.config.topic.clone(),
             attempt_number: number,
             code: failed.code.clone().unwrap_or_default(),
             test_results: results.clone(),
@@ -236,7 +196,7 @@ impl Room {
     }
 
     /// Keeps what is new of the candidates' code, and commits it where there is a repository.
-    pub async fn keep_versions(&self, ctx: &Ctx, at: At, state: &mut DebateState) -> Result<(), Failure> {
+    pub async fn keep_versions(&self, ctx: &Ctx, at: PhaseAttempt, state: &mut DebateState) -> Result<(), Failure> {
         for candidate in state.candidates.values().cloned().collect::<Vec<_>>() {
             let tested = state.tested(&candidate.author);
             let rate = tested.and_then(|tested| Share::part(tested.passed.into(), tested.of.into()));
@@ -250,7 +210,7 @@ impl Room {
     pub async fn keep_version(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         candidate: &Candidate,
         test_pass_rate: Option<Share>,
         state: &mut DebateState,
@@ -280,7 +240,7 @@ impl Room {
         test_pass_rate: Option<Share>,
         state: &mut DebateState,
     ) -> Result<(), Failure> {
-        let (Some(language), Some(code)) = (self.debating.language, candidate.code.clone()) else { return Ok(()) };
+        let (Some(language), Some(code)) = (self.config.language, candidate.code.clone()) else { return Ok(()) };
         // Whoever has none yet mends, or answers, what somebody else wrote.
         let own = state.versions.iter().rfind(|(author, _)| *author == candidate.author);
         let before = own.or(state.versions.last());
@@ -312,7 +272,7 @@ impl Room {
         code: String,
         message: String,
     ) -> Result<(), Failure> {
-        let (Some(branch), Some(language)) = (self.branch.clone(), self.debating.language) else { return Ok(()) };
+        let (Some(branch), Some(language)) = (self.branch.clone(), self.config.language) else { return Ok(()) };
         let author = Author { name: author.to_string(), at: ctx.now(format!("{key}/now")).await?, message };
         let (effects, file) = (Arc::clone(&self.effects), format!("solution.{}", extension(language.word())));
         let work = move || {
@@ -331,16 +291,16 @@ impl Room {
 
     /// The project's own commands, where they are asked for after this phase. What they say is told
     /// to whoever speaks next.
-    pub async fn hooks(&self, ctx: &Ctx, at: At, state: &mut DebateState) -> Result<(), Failure> {
-        use folkmoot_core::agent::DebatePhase::{Adversarial, Convergence, Optimization, Proposal};
+    pub async fn hooks(&self, ctx: &Ctx, at: PhaseAttempt, state: &mut DebateState) -> Result<(), Failure> {
+        use DebatePhase::*;
         let hook = match at.phase {
             Proposal => Hook::PostProposal,
             Optimization => Hook::PostOptimization,
             Adversarial => Hook::PostAdversarial,
             Convergence => Hook::PostConvergence,
-            _ => return Ok(()),
+            Dehallucination | SelfEvolvement | Critique | Review => return Ok(()),
         };
-        let Some(branch) = self.branch.clone().filter(|_| self.debating.hooks.contains(&hook)) else { return Ok(()) };
+        let Some(branch) = self.branch.clone().filter(|_| self.config.hooks.contains(&hook)) else { return Ok(()) };
         let effects = Arc::clone(&self.effects);
         let work = move || {
             let (effects, branch) = (Arc::clone(&effects), branch.clone());
@@ -411,6 +371,6 @@ fn metrics(code: &str, state: &DebateState) -> Value {
         "branches": branches.clone().count(), "findings": state.findings.len(),
         // Of McCabe's, counted by the words. Nothing here measures the other two.
         "complexity": branches.count() + 1, "maintainability": null, "security": null,
-        "risk": folkmoot_core::debate::findings::risk(&state.findings),
+        "risk": folkmoot_debate::findings::risk(&state.findings),
     })
 }

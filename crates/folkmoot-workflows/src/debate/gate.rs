@@ -1,19 +1,14 @@
 //! The gate after a phase: what is shown there, and what its decision means.
 
 use folkmoot_core::{
-    agent::DebatePhase,
-    debate::NoteKind,
     gate::{Choice, DecisionWord, GateKind, Next},
     text,
 };
+use folkmoot_debate::{NoteKind, agent::DebatePhase};
 use folkmoot_engine::{Ctx, Failure, GateOutcome, GateSpec};
 use serde_json::json;
 
-use super::{
-    OnRejected, PhaseReport, RETRIES_MAX, evidence,
-    room::{At, Room},
-    state::DebateState,
-};
+use super::{DebateContext, OnRejected, PhaseAttempt, PhaseReport, RETRIES_MAX, evidence, state::DebateState};
 
 /// The gate after a phase. There is another, before a debate ends because its first answers agree.
 pub(super) const LAST: &str = "gate";
@@ -30,18 +25,18 @@ pub(super) enum AtGate {
 /// An artifact: its name, media type and content.
 type GateArtifact = (&'static str, &'static str, Vec<u8>);
 
-impl Room {
-    pub(super) async fn ask(
+impl DebateContext {
+    pub(super) async fn ask_people(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         key: &str,
         came: &PhaseReport,
         state: &mut DebateState,
     ) -> Result<AtGate, Failure> {
-        let gates = &self.debating.gates;
+        let gates = &self.config.gates;
         let mut gate = GateSpec::new(text::shortened(&self.summary(at, came, state), text::SUMMARY_BYTES_MAX))
-            .title(format!("{}: {}", at.phase, self.debating.title()))
+            .title(format!("{}: {}", at.phase, self.config.title()))
             .phase(&at.phase.word().parse()?)
             .kind(GateKind::Phase)
             .allow([Choice::Approve, Choice::Reject, Choice::Adjust]);
@@ -82,7 +77,9 @@ impl Room {
                 OnRejected::Continue => false,
             },
             DecisionWord::TimedOut => return Err(Failure::new("gate_timed_out", reason)),
-            _ => return Err(Failure::new("gate_rejected", reason)),
+            DecisionWord::Approved | DecisionWord::Override | DecisionWord::Paused | DecisionWord::Cancelled => {
+                return Err(Failure::new("gate_rejected", reason));
+            }
         };
         if retry && at.again >= RETRIES_MAX {
             let message = format!("{reason} (the phase was done {} times)", at.again + 1);
@@ -94,7 +91,7 @@ impl Room {
         Ok(if retry { AtGate::Again } else { AtGate::GoOn })
     }
 
-    fn summary(&self, at: At, came: &PhaseReport, state: &DebateState) -> String {
+    fn summary(&self, at: PhaseAttempt, came: &PhaseReport, state: &DebateState) -> String {
         let mut lines = vec![format!("Round {}, {}: {}.", at.round, at.phase, came.note)];
         for candidate in state.candidates.values() {
             let tested = state.tested(&candidate.author);

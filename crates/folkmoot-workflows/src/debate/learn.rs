@@ -1,15 +1,16 @@
 //! What a debate learns from earlier ones, and leaves to later ones.
 
-use folkmoot_core::debate::{
+use folkmoot_core::RecordView;
+use folkmoot_debate::{
     DebateEvent,
     lesson::{self, LESSONS_TOLD, Lesson, LessonOrigin, LessonSearch},
-    record::{DebateRecord, LessonRecord, RememberedLesson, uuid},
+    record::{DebateRecord, LessonQuery, LessonRecord, LessonView, uuid},
 };
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_llm::rehearsal;
 use serde_json::json;
 
-use super::{room::Room, state::DebateState, tell};
+use super::{DebateContext, state::DebateState, tell};
 
 /// The most that are looked at, the newest.
 const LESSONS_MAX: u32 = 1_000;
@@ -18,29 +19,28 @@ const EMBEDDED_MAX: usize = 100;
 /// Close enough in meaning to be told.
 const CLOSE: f32 = 0.5;
 
-impl Room {
+impl DebateContext {
     /// Lessons of earlier debates of whoever started this one, for all who write here.
     pub(super) async fn recall(&self, ctx: &Ctx, state: &mut DebateState) -> Result<(), Failure> {
-        if !self.debating.lessons {
+        if !self.config.lessons {
             return Ok(());
         }
         // What was rehearsed is no experience of a model's, and the other way round. Where both
         // speak, neither is shown the other's.
-        let is_rehearsal = |provider: &String| provider.split('/').next() == Some(rehearsal::NAME);
-        let providers = self.providers();
-        let rehearsed = providers.iter().any(is_rehearsal);
-        if rehearsed && !providers.iter().all(is_rehearsal) {
+        let rehearsed = self.is_rehearsed();
+        if rehearsed && !self.providers().iter().all(|provider| is_rehearsal(provider)) {
             return Ok(());
         }
         // Of all domains: what a task is about is a guess, and its words decide.
-        let known = ctx.lessons("lessons", None, rehearsed, LESSONS_MAX).await?;
+        let query = LessonQuery { rehearsed: Some(rehearsed), limit: LESSONS_MAX, ..LessonQuery::default() };
+        let known = ctx.records("lessons", query.into()).await?;
         let question = LessonSearch {
-            topic: &self.debating.topic,
+            topic: &self.config.topic,
             domain: self.domain,
-            language: self.debating.language.map(|language| language.word()),
+            language: self.config.language.map(|language| language.word()),
             now: state.began,
         };
-        let mut known: Vec<Lesson> = known.into_iter().map(remembered).collect();
+        let mut known = known.into_iter().map(remembered).collect::<Result<Vec<Lesson>, Failure>>()?;
         known.retain(|lesson| question.fits(lesson));
         if known.is_empty() {
             return Ok(());
@@ -61,7 +61,7 @@ impl Room {
     async fn close(&self, ctx: &Ctx, known: &[Lesson]) -> Result<Option<Vec<String>>, Failure> {
         let said = |lesson: &Lesson| format!("{} {} {}", lesson.tags.join(" "), lesson.root_cause, lesson.text);
         let newest = || known.iter().take(EMBEDDED_MAX);
-        let texts: Vec<String> = std::iter::once(self.debating.topic.clone()).chain(newest().map(said)).collect();
+        let texts: Vec<String> = std::iter::once(self.config.topic.clone()).chain(newest().map(said)).collect();
         let ids: Vec<String> = newest().map(|lesson| lesson.id.clone()).collect();
         let (embedder, input) = (self.embedder.clone(), json!({ "texts": texts }));
         // A step also where nobody can tell: another life of the run may have somebody who can, and
@@ -86,16 +86,20 @@ impl Room {
         ctx.step("lessons close", work).input(&input).await
     }
 
+    fn is_rehearsed(&self) -> bool {
+        self.providers().iter().any(|provider| is_rehearsal(provider))
+    }
+
     /// What is worth knowing next time.
     pub(super) fn learned(&self, ctx: &Ctx, state: &DebateState) -> Vec<DebateRecord> {
-        if !self.debating.lessons {
+        if !self.config.lessons {
             return Vec::new();
         }
         let origin = LessonOrigin {
             debate: ctx.run_id(),
-            topic: &self.debating.topic,
+            topic: &self.config.topic,
             domain: self.domain,
-            language: self.debating.language.map(|language| language.word()),
+            language: self.config.language.map(|language| language.word()),
             now: state.began,
         };
         let new = lesson::new_ones(&state.lessons, lesson::extract(state.memory.episodes(), origin));
@@ -108,26 +112,31 @@ impl Room {
                 lesson: lesson.text,
                 confidence: lesson.confidence,
                 tags: lesson.tags,
+                rehearsed: self.is_rehearsed(),
             })
         };
         new.into_iter().map(learned).collect()
     }
 }
 
-fn remembered(known: RememberedLesson) -> Lesson {
-    let RememberedLesson { debate, at, learned } = known;
-    Lesson {
-        id: learned.id,
-        domain: learned.domain,
-        language: learned.language,
-        root_cause: learned.root_cause,
-        text: learned.lesson,
-        confidence: learned.confidence,
-        tags: learned.tags,
-        debate,
+fn is_rehearsal(provider: &str) -> bool {
+    provider.split('/').next() == Some(rehearsal::NAME)
+}
+
+fn remembered(known: RecordView) -> Result<Lesson, Failure> {
+    let known = LessonView::try_from(known)?;
+    Ok(Lesson {
+        id: known.id,
+        domain: known.domain,
+        language: known.language,
+        root_cause: known.root_cause.unwrap_or_default(),
+        text: known.lesson,
+        confidence: known.confidence,
+        tags: known.tags,
+        debate: known.run_id,
         episodes: Vec::new(),
-        learned_at: at,
-    }
+        learned_at: known.at,
+    })
 }
 
 fn cosine(one: &[f32], two: &[f32]) -> f32 {

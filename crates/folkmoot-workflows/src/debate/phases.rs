@@ -1,5 +1,5 @@
 //! The eight phases, each in its file, and what they have in common: who speaks, in which order,
-//! and what comes of somebody who does not answer.
+//! and what happens if an agent does not answer.
 
 mod adversarial;
 mod convergence;
@@ -10,43 +10,50 @@ mod proposal;
 mod review;
 mod self_evolvement;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use folkmoot_core::{
-    Agent, Name,
+use folkmoot_core::Name;
+use folkmoot_debate::{
+    Agent, DebateEvent, NoteKind, TurnState,
     agent::{AgentRole, choose, weight},
-    debate::{DebateEvent, TurnState},
 };
 use folkmoot_engine::{Ctx, Failure};
 use serde_json::{Value, json};
 
 use super::{
-    PhaseReport,
-    room::{At, Room, TurnRequest, TurnResult},
+    DebateContext, PhaseAttempt, PhaseReport,
+    parts::{Part, ProposalAnswer, test_cases},
     state::{Candidate, DebateState},
     tell,
+    turn::{TurnRequest, TurnResult},
 };
 
-impl Room {
+impl DebateContext {
     /// Who speaks in a phase, in groups one after another, and how many of them must answer.
-    fn speakers(&self, at: At, state: &DebateState) -> (Vec<Vec<Name>>, usize) {
+    fn speakers(&self, at: PhaseAttempt, state: &DebateState) -> (Vec<Vec<Name>>, usize) {
         let chosen = choose(at.phase, state.network.agents(), &state.network.groups(at.phase));
         (state.network.turns(at.phase, &chosen.agents), chosen.min_responses)
     }
 
     /// Those who answer: proposers first, then whoever is best at making something of the domain.
-    fn answerers(&self, at: At, state: &DebateState) -> Vec<Vec<Name>> {
+    fn answerers(&self, at: PhaseAttempt, state: &DebateState) -> Vec<Vec<Name>> {
         let maker = |agent: &&Agent| {
             let proposes = matches!(agent.role, AgentRole::Proposer | AgentRole::Generator | AgentRole::Implementer);
             (std::cmp::Reverse(proposes), std::cmp::Reverse(weight(agent.domain, agent.role)), agent.id.clone())
         };
         let mut agents: Vec<&Agent> = state.network.agents().iter().collect();
         agents.sort_by_key(maker);
-        agents.truncate(usize::try_from(self.debating.answers).unwrap_or(usize::MAX));
+        agents.truncate(usize::try_from(self.config.answers).unwrap_or(usize::MAX));
         state.network.turns(at.phase, &agents)
     }
 
-    async fn begin(&self, ctx: &Ctx, at: At, speakers: &[Vec<Name>], state: &DebateState) -> Result<(), Failure> {
+    async fn begin(
+        &self,
+        ctx: &Ctx,
+        at: PhaseAttempt,
+        speakers: &[Vec<Name>],
+        state: &DebateState,
+    ) -> Result<(), Failure> {
         let leader = state.network.leader(at.phase).clone();
         let speaks = |id: &Name| speakers.iter().flatten().any(|speaker| speaker == id);
         let team = state.network.agents().iter().map(|agent| agent.id.clone());
@@ -57,58 +64,119 @@ impl Room {
     }
 
     fn agent(&self, id: &Name) -> Result<&Agent, Failure> {
-        self.debating.agent(id).ok_or_else(|| Failure::new("invalid_journal", format!("{id} is not in the team")))
+        self.config.agent(id).ok_or_else(|| Failure::new("invalid_journal", format!("{id} is not in the team")))
     }
 
-    /// Hears what came of some turns. Whoever gave no answer at all, with whatever voice, is left
-    /// out from here on.
-    async fn hear(&self, ctx: &Ctx, at: At, spoken: &[TurnResult], state: &mut DebateState) -> Result<(), Failure> {
-        for one in spoken {
-            state.hear(one);
-            let is_there = state.network.agents().iter().any(|agent| agent.id == one.agent);
-            if one.state == TurnState::Failed && is_there && state.network.agents().len() > 1 {
-                state.network = state.network.without(&one.agent)?;
-                let told = DebateEvent::Rebalanced { agent: one.agent.clone(), reason: one.why.clone() };
-                tell(ctx, &at.key(&format!("without/{}", one.agent)), told).await?;
-            }
+    /// Counts a turn. An agent whose turn failed is left out from here on.
+    async fn add_turn<A>(
+        &self,
+        ctx: &Ctx,
+        at: PhaseAttempt,
+        turn: &TurnResult<A>,
+        state: &mut DebateState,
+    ) -> Result<(), Failure> {
+        state.add_turn(turn);
+        let is_there = state.network.agents().iter().any(|agent| agent.id == turn.agent);
+        if turn.state == TurnState::Failed && is_there && state.network.agents().len() > 1 {
+            state.network = state.network.without(&turn.agent)?;
+            let told = DebateEvent::Rebalanced { agent: turn.agent.clone(), reason: turn.why.clone() };
+            tell(ctx, &at.key(&format!("without/{}", turn.agent)), told).await?;
         }
         Ok(())
     }
 
-    /// One turn of whoever is there for it, and of the next one where they give no answer at all.
-    /// Nobody is asked twice.
-    async fn speak_or_next<'a>(
+    /// Asks the agent that `choose` names, and the next one if its turn fails. No agent is asked
+    /// twice.
+    async fn ask_or_next<'a, P: Part>(
         &'a self,
         ctx: &Ctx,
+        at: PhaseAttempt,
         key: &str,
-        who: impl Fn(&DebateState) -> Option<Name>,
-        asking: impl Fn(&'a Agent, &DebateState) -> TurnRequest<'a>,
+        choose: impl Fn(&DebateState) -> Option<Name>,
+        ask: impl Fn(TurnRequest<'a>, &DebateState) -> (P, TurnRequest<'a>),
         state: &mut DebateState,
-    ) -> Result<Option<TurnResult>, Failure> {
-        let mut last: Option<TurnResult> = None;
+    ) -> Result<Option<TurnResult<P::Answer>>, Failure> {
+        let mut last = None;
         let mut asked = BTreeSet::new();
-        loop {
-            // Each turn of the loop asks another member of the team, so there are no more turns
-            // than members.
-            let Some(id) = who(state).filter(|id| asked.insert(id.clone())) else { return Ok(last) };
-            let mut asking = asking(self.agent(&id)?, state);
-            let at = asking.at;
-            asking.key = if last.is_none() { at.key(key) } else { at.key(&format!("{key}/instead/{id}")) };
-            let spoken = self.speak(ctx, asking).await?;
-            self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
-            if spoken.state != TurnState::Failed {
-                return Ok(Some(spoken));
+        // Each turn of the loop asks another member of the team, so the loop ends.
+        while let Some(id) = choose(state).filter(|id| asked.insert(id.clone())) {
+            let key = if last.is_none() { at.key(key) } else { at.key(&format!("{key}/instead/{id}")) };
+            let (part, request) = ask(TurnRequest::new(at, key, self.agent(&id)?), state);
+            let turn = self.ask(ctx, part, request).await?;
+            self.add_turn(ctx, at, &turn, state).await?;
+            let failed = turn.state == TurnState::Failed;
+            last = Some(turn);
+            if !failed {
+                break;
             }
-            last = Some(spoken);
         }
+        Ok(last)
     }
 
-    /// Who speaks in place of those whose turn gave no answer, as many as are missing. `asked`
-    /// holds everybody who had a turn in the phase, also those who had nothing to say, and gets
-    /// those who are chosen now: nobody is chosen twice, so a phase has no more turns than the team
-    /// has members.
-    fn instead(&self, at: At, min_responses: usize, asked: &mut BTreeSet<Name>, state: &DebateState) -> Vec<Vec<Name>> {
-        let answered = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).count();
+    /// A phase in which agents judge the answers of others, group after group, so that later groups
+    /// need not repeat earlier ones. `keep` gets each turn with the authors of the answers that the
+    /// agent was shown. Returns how many messages it took, and how many agents must answer.
+    async fn judge<P: Part>(
+        &self,
+        ctx: &Ctx,
+        at: PhaseAttempt,
+        state: &mut DebateState,
+        part: impl Fn(usize) -> P + Send + Sync,
+        keep: impl Fn(&mut DebateState, TurnResult<P::Answer>, &[Name]) + Send + Sync,
+    ) -> Result<(u32, usize), Failure> {
+        let (groups, min_responses) = self.speakers(at, state);
+        self.begin(ctx, at, &groups, state).await?;
+        let mut messages = 0;
+        let mut asked: BTreeSet<Name> = groups.iter().flatten().cloned().collect();
+        let (mut groups, mut number) = (VecDeque::from(groups), 0);
+        let (run, part) = (ctx.run_id().as_str(), &part);
+        while let Some(group) = groups.pop_front() {
+            number += 1;
+            let known: &DebateState = state;
+            let turns = ctx.join(at.key(&format!("group/{number}")), group, |ctx, id| async move {
+                let agent = self.agent(&id)?;
+                let shown = known.read_by(agent, run, at.round);
+                if shown.is_empty() {
+                    return Ok(None);
+                }
+                let part = part(shown.len());
+                let mut notes = known.notes_for(part.part());
+                notes.extend(known.results(&shown));
+                notes.extend(known.points.iter().map(|point| (NoteKind::Point, point.text.clone())));
+                let (authors, hops) = (authors(&shown), known.hops(&id, shown.iter().copied()));
+                let request = TurnRequest {
+                    notes,
+                    given: json!({ "answers": numbered(&shown) }),
+                    shown,
+                    attempt: at.again,
+                    metadata: json!({ "shown": authors }),
+                    ..TurnRequest::new(at, "turn", agent)
+                };
+                Ok(Some((self.ask(&ctx, part, request).await?, authors, hops)))
+            });
+            for (turn, authors, hops) in turns.await?.into_iter().flatten() {
+                messages += hops;
+                self.add_turn(ctx, at, &turn, state).await?;
+                keep(state, turn, &authors);
+            }
+            if groups.is_empty() {
+                groups.extend(self.substitutes(at, min_responses, &mut asked, state));
+            }
+        }
+        Ok((messages, min_responses))
+    }
+
+    /// Chooses agents in place of those whose turn gave no answer, as many as are missing. `asked`
+    /// holds every agent that was chosen for the phase, and gets those that are chosen now. No
+    /// agent is chosen twice, so a phase has no more turns than the team has members.
+    fn substitutes(
+        &self,
+        at: PhaseAttempt,
+        min_responses: usize,
+        asked: &mut BTreeSet<Name>,
+        state: &DebateState,
+    ) -> Vec<Vec<Name>> {
+        let answered = state.answered();
         let missing = min_responses.saturating_sub(answered).min(state.in_phase.len() - answered);
         let is_new = |agent: &&Agent| !asked.contains(&agent.id);
         let rest: Vec<Agent> = state.network.agents().iter().filter(is_new).cloned().collect();
@@ -121,39 +189,39 @@ impl Room {
         state.network.turns(at.phase, &chosen)
     }
 
-    /// A phase whose answers help and are not needed: where too few gave one, that is said, and the
-    /// debate goes on with what there is.
-    fn helps(&self, at: At, min_responses: usize, note: String, state: &DebateState) -> PhaseReport {
-        PhaseReport::said(match self.too_few(at, min_responses.min(state.in_phase.len()), state) {
+    /// The report of a phase that the debate can do without. If too few agents answered, the report
+    /// says so, and the debate goes on.
+    fn optional_phase(&self, at: PhaseAttempt, min_responses: usize, note: String, state: &DebateState) -> PhaseReport {
+        PhaseReport::note(match self.too_few(at, min_responses.min(state.in_phase.len()), state) {
             Some(too_few) => format!("{note}; {too_few}, and the debate goes on without them"),
             None => note,
         })
     }
 
     /// Whether too few answered of those who were asked.
-    fn too_few(&self, at: At, min_responses: usize, state: &DebateState) -> Option<String> {
-        let answered = state.in_phase.iter().filter(|spoken| spoken.answered().is_some()).count();
+    fn too_few(&self, at: PhaseAttempt, min_responses: usize, state: &DebateState) -> Option<String> {
+        let answered = state.answered();
         (answered < min_responses).then(|| {
-            let lost = state.in_phase.iter().filter(|spoken| spoken.answered().is_none());
             let mut why: BTreeMap<TurnState, u32> = BTreeMap::new();
-            lost.for_each(|spoken| *why.entry(spoken.state).or_default() += 1);
+            let lost = state.in_phase.iter().filter(|(state, _)| *state != TurnState::Answered);
+            lost.for_each(|(state, _)| *why.entry(*state).or_default() += 1);
             let why: Vec<String> = why.iter().map(|(state, count)| format!("{count} {state}")).collect();
             format!("{answered} answered in {}, and {min_responses} must ({})", at.phase, why.join(", "))
         })
     }
 }
 
-/// An answer as a candidate.
-fn candidate(spoken: &TurnResult) -> Option<Candidate> {
-    let value = spoken.answered()?;
+/// The answer of a turn as a candidate.
+fn candidate(turn: &TurnResult<ProposalAnswer>) -> Option<Candidate> {
+    let answer = turn.answer.as_ref()?;
     Some(Candidate {
-        author: spoken.agent.clone(),
-        text: spoken.content.clone(),
-        position: value["position"].as_str().unwrap_or_default().to_owned(),
-        code: value["code"].as_str().map(str::to_owned),
-        tests: super::evidence::tests(&value["tests"]),
-        confidence: spoken.confidence,
-        turn: spoken.turn.clone(),
+        author: turn.agent.clone(),
+        text: turn.text.clone(),
+        position: answer.position.clone().unwrap_or_default(),
+        code: answer.code.clone(),
+        tests: test_cases(&answer.tests),
+        confidence: turn.confidence,
+        turn: turn.id.clone(),
     })
 }
 
@@ -162,23 +230,8 @@ fn numbered(shown: &[&Candidate]) -> Value {
     shown.iter().enumerate().map(|(at, candidate)| json!({ "number": at + 1, "code": candidate.code })).collect()
 }
 
-fn texts(shown: &[&Candidate]) -> Vec<String> {
-    shown.iter().map(|candidate| candidate.text.clone()).collect()
-}
-
-fn no_rule(_: &Value) -> Result<(), String> {
-    Ok(())
-}
-
-/// The candidate that a number in an answer means.
-fn meant<'a>(shown: &'a [Name], number: &Value) -> Option<&'a Name> {
-    // A whole number can be written as 1.0.
-    let whole = number
-        .as_f64()
-        .filter(|number| number.fract() == 0.0 && (1.0..=1000.0).contains(number))
-        .map(|number| number as u64);
-    let number = number.as_u64().or(whole).and_then(|number| usize::try_from(number).ok())?;
-    shown.get(number.checked_sub(1)?)
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 fn authors(shown: &[&Candidate]) -> Vec<Name> {
@@ -186,7 +239,7 @@ fn authors(shown: &[&Candidate]) -> Vec<Name> {
 }
 
 impl PhaseReport {
-    fn said(note: String) -> Self {
+    fn note(note: String) -> Self {
         Self { note, ..Self::default() }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folkmoot_core::agent::ToolKind;
+use folkmoot_debate::agent::ToolKind;
 use folkmoot_engine::Failure;
 use folkmoot_llm::{FailureKind, Hear, Model, ModelAnswer, ModelRequest, Prompts, budget::Budget};
 use folkmoot_tools::{

@@ -3,17 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use folkmoot_core::{
-    Agent, Digest, Name, Timestamp,
-    agent::Share,
-    debate::{
-        NoteKind, TurnPart, TurnState, Turns, cognition::PhaseExpectations, consensus::same_answer, findings::Finding,
-        lesson::Lesson, memory::EpisodicMemory, planning::PlanningChoice, topology::Network,
-    },
+use folkmoot_core::{Digest, Name, Timestamp};
+use folkmoot_debate::{
+    Agent, NoteKind, TurnPart, TurnState, Turns, agent::Share, cognition::PhaseExpectations, consensus::same_answer,
+    findings::Finding, lesson::Lesson, memory::EpisodicMemory, planning::PlanningChoice, topology::Network,
 };
 use folkmoot_tools::testing::{CrossTests, TestCase};
 
-use super::room::TurnResult;
+use super::turn::TurnResult;
 
 /// So many tests of one author are kept.
 const TESTS_KEPT: usize = 40;
@@ -77,23 +74,28 @@ pub(super) struct DebateState {
     /// What is committed, where there is a repository.
     pub committed: BTreeSet<String>,
     pub turns: Turns,
-    /// Turns of the phase that is under way, for what is expected of it.
-    pub in_phase: Vec<TurnResult>,
+    /// The turns of the current phase: what they gave, and how sure the agent was.
+    pub in_phase: Vec<(TurnState, Option<Share>)>,
     /// When the debate began.
     pub began: Timestamp,
 }
 
 impl DebateState {
-    /// Counts a turn, and keeps what counts of it.
-    pub fn hear(&mut self, spoken: &TurnResult) {
-        let counter = match spoken.state {
+    /// Counts a turn.
+    pub fn add_turn<A>(&mut self, turn: &TurnResult<A>) {
+        let counter = match turn.state {
             TurnState::Answered => &mut self.turns.answered,
             TurnState::Unparsed => &mut self.turns.unparsed,
             TurnState::Failed => &mut self.turns.failed,
             TurnState::Refused => &mut self.turns.refused,
         };
         *counter += 1;
-        self.in_phase.push(spoken.clone());
+        self.in_phase.push((turn.state, turn.confidence));
+    }
+
+    /// How many turns of the current phase gave an answer.
+    pub fn answered(&self) -> usize {
+        self.in_phase.iter().filter(|(state, _)| *state == TurnState::Answered).count()
     }
 
     /// Keeps tests, so that whatever comes later is tried on them too. Those that are known are not

@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use folkmoot_core::{
-    AgentRole, Domain, Name, Timeout,
-    plan::{self, Entity, Iteration, PlanEvent, code},
+use folkmoot_core::{Name, Timeout};
+use folkmoot_debate::{
+    AgentRole, Domain,
+    plan::{self, Iteration, PlanEvent, code},
 };
 use folkmoot_engine::{Ctx, Failure, key};
 use folkmoot_llm::{
     Cue, Finish, Message, ModelAnswer, ModelRequest, PromptContext, Prompts, Schema, Speaker,
     structured::{self, SchemaValidator},
 };
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{AtProposal, Plan, PlanState, Planning};
-use crate::{ModelCall, RunBudget, Voice};
+use crate::{ModelCall, RunBudget, Voice, schema::schema_of};
 
 /// The longest of an iteration's lists, and of the sentences in them.
 const ITEMS_MAX: usize = 12;
@@ -43,15 +46,15 @@ pub(super) struct Desk {
 }
 
 /// One call of a model for a plan.
-#[derive(Clone)]
-struct PlanCall<'a> {
+struct PlanCall<'a, T> {
     key: String,
     prompt: &'static str,
     context: PromptContext,
     schema: Option<Value>,
     role: AgentRole,
     cue: (&'static str, u32, Value),
-    read: &'a (dyn Fn(&ModelAnswer) -> Result<Value, String> + Sync),
+    /// Reads an answer, or says why it cannot be used.
+    read: &'a (dyn Fn(&ModelAnswer) -> Result<T, String> + Sync),
 }
 
 impl Desk {
@@ -108,10 +111,9 @@ impl Desk {
             schema: None,
             role: AgentRole::Architect,
             cue: ("plan_proposal", number, given),
-            read: &|answer| filled(answer).map(Value::from),
+            read: &filled,
         };
-        let text = self.ask_until_usable(ctx, asking, "no_proposal", "no proposal was written").await?;
-        Ok(text.as_str().unwrap_or_default().to_owned())
+        self.ask_until_usable(ctx, asking, "no_proposal", "no proposal was written").await
     }
 
     /// One iteration; why it gave nothing, where it did not. What only repeats an earlier one is
@@ -123,7 +125,7 @@ impl Desk {
         proposal: &str,
         work: &PlanState,
     ) -> Result<Result<Iteration, String>, Failure> {
-        let schema = schema();
+        let schema = Value::from(schema_of::<IterationAnswer>());
         let shape = SchemaValidator::new(&schema).map_err(|why| Failure::new("schema", why))?;
         let context = PromptContext::new()
             .data("goal", &self.planning.goal)
@@ -135,14 +137,14 @@ impl Desk {
             .list("strategy", changes(work));
         let read = |answer: &ModelAnswer| {
             let value = structured::read(&shape, answer)?;
-            let iteration: Iteration = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+            let iteration = IterationAnswer::deserialize(value).map_err(|error| error.to_string())?;
             let blank = |text: &String| text.trim().is_empty();
             if blank(&iteration.title) || blank(&iteration.text) {
                 return Err("the title or the text is empty".to_owned());
             }
             match work.produced().find(|(_, earlier)| iteration.repeats(earlier)) {
                 Some((earlier, _)) => Err(format!("it repeats iteration {earlier}, and adds nothing")),
-                None => Ok(value),
+                None => Ok(iteration),
             }
         };
         let given = json!({ "iterations": self.planning.max_iterations, "strategy": work.strategy });
@@ -150,15 +152,12 @@ impl Desk {
             key: key!("iteration", number),
             prompt: "plan/iteration.md",
             context,
-            schema: Some(schema.clone()),
+            schema: Some(schema),
             role: AgentRole::Architect,
             cue: ("plan_iteration", number, given),
             read: &read,
         };
-        Ok(match self.ask(ctx, asking).await? {
-            Ok(value) => Ok(serde_json::from_value(value)?),
-            Err(why) => Err(why),
-        })
+        self.ask(ctx, &asking).await
     }
 
     /// The final plan, from what was accepted.
@@ -178,7 +177,7 @@ impl Desk {
         let iterations: Vec<Value> = work.produced().map(|(number, iteration)| json!([number, iteration])).collect();
         let read = |answer: &ModelAnswer| {
             let text = filled(answer)?;
-            plan::entities(&text).map(|entities| json!([text, entities]))
+            plan::entities(&text).map(|entities| (text, entities))
         };
         let asking = PlanCall {
             key: "synthesis".to_owned(),
@@ -189,8 +188,8 @@ impl Desk {
             cue: ("plan_synthesis", 1, json!({ "iterations": iterations, "strategy": work.strategy })),
             read: &read,
         };
-        let written = self.ask_until_usable(ctx, asking, "no_final_plan", "no final plan was written").await?;
-        let (final_plan, entities): (String, Vec<Entity>) = serde_json::from_value(written)?;
+        let (final_plan, entities) =
+            self.ask_until_usable(ctx, asking, "no_final_plan", "no final plan was written").await?;
         let so_far = self.so_far(&proposal, &work);
         let paused = so_far.iterations_completed < self.planning.max_iterations && !work.rejected;
         Ok(Plan { paused, final_plan, entities, ..so_far })
@@ -221,18 +220,17 @@ impl Desk {
 
     /// Asks for what the plan cannot go on without. Where no answer can be used, the plan stops,
     /// with all that it has, and asks anew each time that somebody resumes it.
-    async fn ask_until_usable(
+    async fn ask_until_usable<T>(
         &self,
         ctx: &Ctx,
-        asking: PlanCall<'_>,
+        mut asking: PlanCall<'_, T>,
         code: &str,
         problem: &str,
-    ) -> Result<Value, Failure> {
+    ) -> Result<T, Failure> {
         let first = asking.key.clone();
-        let mut asking = asking;
         for time in 2..=RESUMED_MAX {
-            let why = match self.ask(ctx, asking.clone()).await? {
-                Ok(value) => return Ok(value),
+            let why = match self.ask(ctx, &asking).await? {
+                Ok(read) => return Ok(read),
                 Err(why) => why,
             };
             let message = format!("{problem}: {why}. What was accepted can be exported; resume this run to try again");
@@ -243,9 +241,9 @@ impl Desk {
     }
 
     /// Asks, and once more where the answer cannot be used. Why not, where it cannot be used then.
-    async fn ask(&self, ctx: &Ctx, asking: PlanCall<'_>) -> Result<Result<Value, String>, Failure> {
+    async fn ask<T>(&self, ctx: &Ctx, asking: &PlanCall<'_, T>) -> Result<Result<T, String>, Failure> {
         let text = self.prompts.render(asking.prompt, &asking.context)?;
-        let (part, attempt, given) = asking.cue;
+        let (part, attempt, given) = asking.cue.clone();
         let cue = Cue {
             part: part.to_owned(),
             agent: planner().to_string(),
@@ -256,13 +254,13 @@ impl Desk {
         let request = ModelRequest {
             system: Some(self.prompts.system(asking.role, Domain::General)?),
             messages: vec![Message { speaker: Speaker::User, text }],
-            schema: asking.schema.map(|schema| Schema { name: part.to_owned(), schema }),
+            schema: asking.schema.clone().map(|schema| Schema { name: part.to_owned(), schema }),
             cue: Some(cue),
             max_tokens: self.planning.max_tokens.unwrap_or(self.voice.max_tokens),
             ..ModelRequest::new("")
         };
         let call = ModelCall {
-            key: asking.key,
+            key: asking.key.clone(),
             agent: planner(),
             model: Arc::clone(&self.voice.model),
             price: self.voice.price,
@@ -311,19 +309,18 @@ fn changes(work: &PlanState) -> Vec<PromptContext> {
     work.strategy.iter().map(|change| PromptContext::new().data("text", change)).collect()
 }
 
-fn schema() -> Value {
-    let items = json!({
-        "type": "array", "maxItems": ITEMS_MAX, "items": { "type": "string", "minLength": 1, "maxLength": ITEM_CHARS_MAX },
-    });
-    let mut insights = items.clone();
-    insights["minItems"] = json!(1);
-    json!({
-        "type": "object", "additionalProperties": false,
-        "required": ["title", "text", "insights", "frameworks", "data_points"],
-        "properties": {
-            "title": { "type": "string", "minLength": 1, "maxLength": 200 },
-            "text": { "type": "string", "minLength": 1, "maxLength": 20_000 },
-            "insights": insights, "frameworks": items, "data_points": items,
-        },
-    })
+/// An [`Iteration`] as it is asked for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(remote = "Iteration", deny_unknown_fields)]
+struct IterationAnswer {
+    #[schemars(length(min = 1, max = 200))]
+    title: String,
+    #[schemars(length(min = 1, max = 20_000))]
+    text: String,
+    #[schemars(length(min = 1, max = ITEMS_MAX), inner(length(min = 1, max = ITEM_CHARS_MAX)))]
+    insights: Vec<String>,
+    #[schemars(length(max = ITEMS_MAX), inner(length(min = 1, max = ITEM_CHARS_MAX)))]
+    frameworks: Vec<String>,
+    #[schemars(length(max = ITEMS_MAX), inner(length(min = 1, max = ITEM_CHARS_MAX)))]
+    data_points: Vec<String>,
 }

@@ -2,9 +2,9 @@
 
 use folkmoot_core::{
     gate::{Choice, Decision, DecisionWord, GateKind, Next, OnTimeout},
-    plan::{self, ApprovalType, OnExpiry, PlanGateRequest, code},
     text,
 };
+use folkmoot_debate::plan::{self, ApprovalType, OnExpiry, PlanGateRequest, code};
 use folkmoot_engine::{Ctx, Failure, GateOutcome, GateSpec, key};
 
 use super::{PlanState, desk::Desk};
@@ -149,7 +149,7 @@ fn summary(shown: &str) -> String {
     if shown.len() <= text::SUMMARY_BYTES_MAX {
         return shown.to_owned();
     }
-    format!("{}{PART}", &shown[..shown.floor_char_boundary(text::SUMMARY_BYTES_MAX - PART.len())])
+    format!("{}{PART}", text::cut(shown, text::SUMMARY_BYTES_MAX - PART.len()))
 }
 
 fn said(decision: &Decision) -> Option<String> {

@@ -13,7 +13,7 @@ use folkmoot_engine::{
 };
 use folkmoot_llm::{
     FailureKind, Finish, Hear, Model, ModelAnswer, ModelRequest, TokenUsage,
-    budget::{Budget, Purse},
+    budget::{Budget, SharedBudget},
     record::CallOutcome,
 };
 use folkmoot_workflows::{ModelCall, OnExceeded, RunBudget};
@@ -88,7 +88,7 @@ fn debate(vendor: Vendor, tokens: u64, on_exceeded: OnExceeded) -> Workflows {
         let vendor = vendor.clone();
         async move {
             let budget = Budget { tokens: Some(tokens), usd_micros: None };
-            let spending = RunBudget::new(Purse::new(budget), on_exceeded);
+            let spending = RunBudget::new(SharedBudget::new(budget), on_exceeded);
             let answers = ctx.join("speaker", 1..=BRANCHES, |ctx, branch| {
                 let (spending, vendor) = (spending.clone(), vendor.clone());
                 async move {
@@ -266,7 +266,7 @@ fn unanswered(model: Arc<dyn Model>) -> Scenario {
     let workflow = move |ctx: Ctx, (): ()| {
         let model = Arc::clone(&model);
         async move {
-            let spending = RunBudget::new(Purse::new(Budget::default()), OnExceeded::Fail);
+            let spending = RunBudget::new(SharedBudget::new(Budget::default()), OnExceeded::Fail);
             let mut kinds = Vec::new();
             for turn in 1..=2 {
                 let (key, agent, model) = (format!("turn-{turn}"), "speaker".parse().unwrap(), Arc::clone(&model));

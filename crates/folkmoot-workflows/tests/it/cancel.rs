@@ -7,7 +7,7 @@ use folkmoot_core::{Name, Principal, Role};
 use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, Workflows};
 use folkmoot_llm::{
     ModelRequest,
-    budget::{Budget, Purse},
+    budget::{Budget, SharedBudget},
     provider::{Endpoint, OpenAi},
 };
 use folkmoot_workflows::{ModelCall, OnExceeded, RunBudget};
@@ -23,7 +23,7 @@ async fn stop_always_works_on_a_model_call_in_flight() {
     let workflows = Workflows::new().with("ask@1", move |ctx: Ctx, question: String| {
         let model = Arc::new(OpenAi::new(Endpoint::new("silent", &url), Some("m".to_owned())).unwrap());
         async move {
-            let spending = RunBudget::new(Purse::new(Budget::default()), OnExceeded::Fail);
+            let spending = RunBudget::new(SharedBudget::new(Budget::default()), OnExceeded::Fail);
             let agent: Name = "asker".parse().unwrap();
             let call =
                 ModelCall { key: "ask".to_owned(), agent, model, price: None, request: ModelRequest::new(question) };

@@ -13,10 +13,10 @@ mod wire;
 
 use std::sync::Arc;
 
-use folkmoot_core::{
+use folkmoot_core::gate::Choice;
+use folkmoot_debate::{
+    DecidedBy, Phases, WORKFLOW,
     agent::{DebatePhase, Domain, Team},
-    debate::{DecidedBy, Phases, WORKFLOW},
-    gate::Choice,
 };
 use folkmoot_engine::{
     Workflows,

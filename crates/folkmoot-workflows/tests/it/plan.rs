@@ -9,8 +9,8 @@ use std::{
 use folkmoot_core::{
     Timeout,
     gate::{Choice, Gate, GateKind},
-    plan::{OnExpiry, WORKFLOW},
 };
+use folkmoot_debate::plan::{OnExpiry, WORKFLOW};
 use folkmoot_engine::{
     Workflows,
     sim::{self, Crash, Scenario, SimulatedDecision, SimulationReport},

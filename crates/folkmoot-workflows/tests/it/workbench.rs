@@ -8,10 +8,8 @@ use std::{
     sync::Mutex,
 };
 
-use folkmoot_core::{
-    Role,
-    agent::{AgentRole, ToolKind},
-};
+use folkmoot_core::Role;
+use folkmoot_debate::agent::{AgentRole, ToolKind};
 use folkmoot_llm::{
     Cue, FailureKind, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, Prompts, Rehearsal, rehearsal::exercises,
 };

@@ -1,26 +1,31 @@
-//! Which one is meant. An id may be cut to any unique beginning or end, or left out where only one
-//! waits.
+//! Finds the gate, question or run that the user means. An id may be shortened to any unique
+//! beginning or end, or left out if only one is pending.
 
-use std::{borrow::Borrow, str::FromStr};
+use std::{borrow::Borrow, collections::HashMap, str::FromStr};
 
 use anyhow::{Result, bail};
 use folkmoot_api::{
     Client, client,
-    core::{GateId, GateStatus, HaltId, QuestionId, RunId, question::QuestionStatus, run::RunStatus},
+    core::{GateId, GateStatus, HaltId, Name, QuestionId, RunId, question::QuestionStatus, run::RunStatus},
     wire::{BlockedBy, Gate, GateListParams, Question, QuestionListParams, Run, RunListParams},
 };
 
-use crate::terminal::{printable::one_line, wrap::cut};
+use super::Connection;
+use crate::{
+    cli::ActingAs,
+    context::CliContext,
+    terminal::{printable::one_line, wrap::cut},
+};
 
-/// Digits at the end of an id that tell things apart in practice.
+/// How many digits at the end of an id are shown. They are unique in practice.
 const SHORT: usize = 8;
 pub(crate) const PAGE: u32 = 500;
 
-/// Something that waits, and has an id of the form `{noun}-…-{sixteen hexadecimal digits}`.
+/// An item with an id of the form `{noun}-…-{sixteen hexadecimal digits}`.
 pub(crate) trait FindById: Sized {
     type Id: FromStr + Clone + Borrow<str>;
     const NOUN: &'static str;
-    /// What one is, and what several are, that can still be ended.
+    /// How messages say that one item, or several, are pending.
     const WAITS: [&'static str; 2] = ["is waiting", "are waiting"];
     const OPEN: &'static str = "pending";
     /// The verb that lists them.
@@ -28,36 +33,34 @@ pub(crate) trait FindById: Sized {
 
     fn id(&self) -> Self::Id;
     fn title(&self) -> String;
-    /// All that wait.
     async fn waiting(client: &Client) -> Result<Vec<Self>>;
-    /// The last ones, whether or not they wait.
+    /// The latest items, pending or not.
     async fn recent(client: &Client) -> Result<Vec<Self>>;
-    /// One that has exactly this id, where ids can be of any form.
+    /// The item with exactly this id, for ids that can have any form.
     async fn exact(_client: &Client, _text: &str) -> Result<Option<Self::Id>> {
         Ok(None)
     }
-    /// The only one at which a run waits that has this id.
+    /// The only pending item of the run with this id.
     async fn of_run(_client: &Client, _text: &str) -> Result<Option<Self::Id>> {
         Ok(None)
     }
-    /// What else this could be the id of, and the verb for that.
+    /// Another kind of item that has this id, and the verb for it.
     async fn mistaken(_client: &Client, _text: &str) -> Result<Option<&'static str>> {
         Ok(None)
     }
 }
 
-/// The end of an id, enough to name it.
+/// The end of an id, which is enough to name it.
 pub(crate) fn short<Id: Borrow<str> + ?Sized>(id: &Id) -> &str {
     let text = id.borrow();
     &text[text.len().saturating_sub(SHORT)..]
 }
 
-/// As [`short`], unless whoever started the run has given it a name.
+/// As [`short`], but an id that the user chose is returned whole.
 pub(crate) fn short_run(id: &RunId) -> &str {
     if whole::<Run>(id.as_str()).is_some() { short(id) } else { id.as_str() }
 }
 
-/// A run, a gate or a question.
 #[derive(Debug)]
 pub(crate) enum FoundItem {
     Run(RunId),
@@ -65,7 +68,7 @@ pub(crate) enum FoundItem {
     Question(QuestionId),
 }
 
-/// Whichever of the three is meant. Without an id, the run that is under way.
+/// Finds a run, gate or question by its id. Without an id, returns the active run.
 pub(crate) async fn thing(client: &Client, id: Option<&str>) -> Result<FoundItem> {
     let Some(id) = id else { return Ok(FoundItem::Run(pending::<Run>(client, None).await?)) };
     if let Some(gate) = whole::<Gate>(id) {
@@ -92,7 +95,7 @@ pub(crate) async fn thing(client: &Client, id: Option<&str>) -> Result<FoundItem
     }
 }
 
-/// One that waits.
+/// Finds a pending item.
 pub(crate) async fn pending<T: FindById>(client: &Client, id: Option<&str>) -> Result<T::Id> {
     if let Some(whole) = id.and_then(whole::<T>) {
         return Ok(whole);
@@ -110,7 +113,7 @@ pub(crate) async fn pending<T: FindById>(client: &Client, id: Option<&str>) -> R
     }
 }
 
-/// Any: one that waits, or one of the last that did.
+/// Finds a pending item, or one of the latest.
 pub(crate) async fn any<T: FindById>(client: &Client, id: Option<&str>) -> Result<T::Id> {
     let Some(id) = id else { return pending::<T>(client, None).await };
     if let Some(whole) = whole::<T>(id) {
@@ -128,8 +131,8 @@ pub(crate) async fn any<T: FindById>(client: &Client, id: Option<&str>) -> Resul
     }
 }
 
-/// The run that somebody means: one that is there, by any unique beginning or end of its id, or a
-/// new one of that name.
+/// Finds an existing run by any unique beginning or end of its id, or returns the text as the id of
+/// a new run.
 pub(crate) async fn run_or_new(client: &Client, id: Option<&RunId>) -> Result<Option<RunId>> {
     let Some(id) = id else { return Ok(None) };
     if let Some(exact) = Run::exact(client, id.as_str()).await? {
@@ -153,7 +156,7 @@ fn whole<T: FindById>(text: &str) -> Option<T::Id> {
 }
 
 fn choose<T: FindById>(text: &str, known: &[T]) -> Result<Option<T::Id>> {
-    // Lists show the end of an id, so its beginning may be said too.
+    // Lists show the end of an id, so accept the end as well as the beginning.
     let meant = |one: &&T| {
         let id = one.id();
         let whole: &str = id.borrow();
@@ -213,7 +216,7 @@ impl FindById for Gate {
             gates.extend(page.gates);
             match page.next {
                 Some(next) => query.cursor = Some(next),
-                None => return Ok(gates),
+                None => return Ok(interleaved(gates, |gate| &gate.requested_by)),
             }
         }
     }
@@ -223,7 +226,7 @@ impl FindById for Gate {
     }
 
     async fn of_run(client: &Client, text: &str) -> Result<Option<GateId>> {
-        // A part of the id is not enough to decide by: only what lists show of it.
+        // A decision needs more than any part of an id: the whole id, or the part that lists show.
         let named = |run: &Run| run.id.as_str() == text || short_run(&run.id) == text;
         let mut runs = runs(client, RunStatus::Parked).await?.into_iter().filter(named).map(|run| run.id);
         let (Some(run), None) = (runs.next(), runs.next()) else { return Ok(None) };
@@ -242,6 +245,19 @@ impl FindById for Gate {
         let found = choose(text, &Question::waiting(client).await?)?;
         Ok(found.map(|_| "a question; see `folkmoot answer` and `folkmoot deny`"))
     }
+}
+
+/// The first of each who asks, then the second of each, and so on: nobody hides what another asks.
+fn interleaved<T>(asked: Vec<T>, by: impl Fn(&T) -> &Name) -> Vec<T> {
+    let mut seen: HashMap<Name, usize> = HashMap::new();
+    let mut ranked: Vec<(usize, T)> = Vec::with_capacity(asked.len());
+    for one in asked {
+        let rank = seen.entry(by(&one).clone()).or_default();
+        ranked.push((*rank, one));
+        *rank += 1;
+    }
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, one)| one).collect()
 }
 
 impl FindById for Question {
@@ -266,7 +282,7 @@ impl FindById for Question {
             questions.extend(page.questions);
             match page.next {
                 Some(next) => query.cursor = Some(next),
-                None => return Ok(questions),
+                None => return Ok(interleaved(questions, |question| &question.asked_by)),
             }
         }
     }
@@ -321,9 +337,23 @@ impl FindById for Run {
     }
 }
 
-/// Of runs of one sort, the newest first, the one that somebody means by any unique beginning or
-/// end of its id; the newest where nothing was said.
-pub(crate) fn one_of(noun: &str, said: Option<&str>, newest_first: Vec<RunId>) -> Result<RunId> {
+/// Of runs of one sort, the one that somebody means by its id, or by any unique beginning or end of
+/// it; the newest where nothing was said.
+pub(crate) async fn one_of(
+    ctx: &CliContext,
+    connection: &mut Connection,
+    noun: &str,
+    said: Option<&str>,
+    exact: impl AsyncFn(&Client, &RunId) -> Result<RunId>,
+    newest_first: impl AsyncFn(&Client) -> Result<Vec<RunId>>,
+) -> Result<RunId> {
+    if let Some(Ok(id)) = said.map(str::parse) {
+        match connection.ask(ctx, ActingAs::You, async |client: &Client| exact(client, &id).await).await {
+            Err(error) if is_unknown_run(&error) => {}
+            found => return found,
+        }
+    }
+    let newest_first = connection.ask(ctx, ActingAs::You, newest_first).await?;
     let Some(text) = said else {
         return match newest_first.into_iter().next() {
             Some(newest) => Ok(newest),
@@ -343,11 +373,10 @@ pub(crate) fn one_of(noun: &str, said: Option<&str>, newest_first: Vec<RunId>) -
 }
 
 /// Whether the server says that there is no such run.
-pub(crate) fn is_unknown_run(error: &anyhow::Error) -> bool {
+fn is_unknown_run(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(client::Error::Problem(problem)) if problem.code == "unknown_run")
 }
 
-/// All runs with this status.
 pub(crate) async fn runs(client: &Client, status: RunStatus) -> Result<Vec<Run>> {
     let mut query = RunListParams { status: Some(status), limit: Some(PAGE), ..RunListParams::default() };
     let mut runs = Vec::new();
@@ -361,7 +390,7 @@ pub(crate) async fn runs(client: &Client, status: RunStatus) -> Result<Vec<Run>>
     }
 }
 
-/// An operator's halt, as what it holds names it.
+/// An operator's halt, as the list of holds names it.
 #[derive(Debug)]
 pub(crate) struct StandingHalt {
     id: HaltId,
@@ -395,7 +424,7 @@ impl FindById for StandingHalt {
         Ok(status.held_by.all().into_iter().filter_map(Self::new).collect())
     }
 
-    /// The server lists only those that stand.
+    /// The server lists only halts that are in force.
     async fn recent(_: &Client) -> Result<Vec<Self>> {
         Ok(Vec::new())
     }

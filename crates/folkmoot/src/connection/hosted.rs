@@ -1,4 +1,4 @@
-//! A server inside this process, for as long as one verb lasts. Other terminals find it through the
+//! A server inside this process, for the duration of one verb. Other terminals find it through the
 //! data folder.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::exit::StoreStopped;
 
-/// How often to look whether somebody wants to serve the folder for longer.
+/// How often to check whether a `folkmoot serve` wants the folder.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Whoever has been there for so long is waiting for somebody, and has time.
+/// A verb that has lasted this long is waiting for a person, so it has time to execute workflows.
 const STAYS: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
@@ -26,10 +26,10 @@ pub(crate) struct Hosted {
     serving: JoinHandle<Result<(), String>>,
 }
 
-/// Why there is no server.
+/// Why this process could not host a server.
 #[derive(Debug)]
 pub(crate) enum NotHosted {
-    /// Somebody else is the server of this folder.
+    /// Another process serves this folder.
     InUse(StartError),
     Failed(anyhow::Error),
 }
@@ -44,13 +44,13 @@ impl From<StartError> for NotHosted {
 }
 
 impl Hosted {
-    /// Starts on a free port of the loopback. It executes workflows at once, or once it is clear
-    /// that it stays for a while.
+    /// Starts on a free loopback port. It executes workflows at once if `works` is set, otherwise
+    /// after the verb has lasted a while.
     pub(crate) async fn start(data: &DataFolder, works: bool) -> Result<Self, NotHosted> {
         Self::start_with(data, works, Vec::new()).await
     }
 
-    /// As [`Hosted::start`], with further tokens.
+    /// As [`Hosted::start`], with additional tokens.
     pub(crate) async fn start_with(
         data: &DataFolder,
         works: bool,
@@ -72,20 +72,19 @@ impl Hosted {
         Ok(Self { url, tokens, shutdown, serving })
     }
 
-    /// Whether it has let go of the folder, or is about to, because somebody wants to serve it for
-    /// longer.
+    /// Whether it has released the folder, or is about to, because `folkmoot serve` wants it.
     pub(crate) fn has_yielded(&self) -> bool {
         self.shutdown.is_cancelled()
     }
 
-    /// Ends it and lets go of the folder.
+    /// Stops the server and releases the folder.
     pub(crate) async fn close(self) -> Result<()> {
         self.shutdown.cancel();
         self.serving.await?.map_err(|reason| StoreStopped(reason).into())
     }
 }
 
-/// Whoever waits here goes on at the server that takes the folder over.
+/// Requests that wait here continue at the server that takes the folder.
 async fn yield_to_a_lasting_server(data: DataFolder, shutdown: CancellationToken) {
     while !data.is_wanted() {
         tokio::select! {
@@ -97,8 +96,8 @@ async fn yield_to_a_lasting_server(data: DataFolder, shutdown: CancellationToken
 }
 
 fn config(data: &DataFolder) -> Result<Config> {
-    // As `folkmoot serve` was last told, or this would be another server: with other rules for
-    // gates, and another key.
+    // Use the same configuration and key as the last `folkmoot serve`. Otherwise this server would
+    // apply other rules and another key.
     let served = data.served()?;
     let given = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let mut config = Config::new(data.clone());
@@ -106,8 +105,8 @@ fn config(data: &DataFolder) -> Result<Config> {
         Some(_) => anyhow!("{error}; `folkmoot serve` was last started with this file: put it back, or start it anew"),
         None => error.into(),
     })?;
-    // Tokens are named to `folkmoot serve` alone: whoever runs a verb would otherwise give itself a
-    // say.
+    // Only `folkmoot serve` accepts bootstrap tokens. Otherwise the user of any verb could create a
+    // deciding token.
     config.read_environment(|name| std::env::var(name).ok().filter(|_| name != BOOTSTRAP_TOKENS))?;
     config.key = given("FOLKMOOT_KEY_FILE").map(PathBuf::from);
     if let (None, Some(key)) = (&config.key, served.key) {
@@ -126,14 +125,14 @@ fn config(data: &DataFolder) -> Result<Config> {
     Ok(config)
 }
 
-/// Somebody served this folder with a PostgreSQL. An empty SQLite beside it would look as if all
-/// gates were gone.
+/// Refuses to serve from SQLite if this folder was last served with PostgreSQL. An empty SQLite
+/// database would look as if all gates were gone.
 fn refuse_beside_postgresql(data: &DataFolder) -> Result<(), NotHosted> {
     let tokens = data.tokens().map_err(|error| NotHosted::Failed(error.into()))?;
     if tokens.is_none() || data.database().exists() {
         return Ok(());
     }
-    // Whoever serves it now knows where its data is, and can be asked.
+    // If another process serves the folder now, it knows where its data is and can be asked.
     drop(data.lock()?);
     Err(NotHosted::Failed(anyhow!(
         "{} keeps its data in a PostgreSQL, and no server runs; start `folkmoot serve --database …`, or set \

@@ -1,9 +1,8 @@
-//! Keys under which a request is carried out once, however often it is sent.
+//! Idempotency keys: a request with the same key is carried out once, however often it is sent.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// A key that nobody has used. The standard library's own source of random numbers is enough to be
-/// unique.
+/// A new, unique key. The standard library's random numbers are good enough for that.
 pub(crate) fn new_key() -> String {
     let random = RandomState::new();
     format!("cli-{:016x}{:016x}", random.hash_one(1), random.hash_one(2))

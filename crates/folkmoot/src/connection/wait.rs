@@ -1,22 +1,31 @@
-//! Waiting for people, through restarts of the server and through the end of whoever hosted it.
+//! Waits for people, across restarts of the server and across changes of the process that hosts it.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use folkmoot_api::{Client, client};
 
-use crate::{cli::ActingAs, connection::Connection, context::CliContext};
+use super::{Connection, find};
+use crate::{
+    cli::ActingAs,
+    context::CliContext,
+    signal,
+    terminal::{
+        printable::one_line,
+        style::{self, paint},
+    },
+    views,
+};
 
-/// How long one wait lasts before the next begins.
+/// How long one request waits before the next begins.
 const ROUND: Duration = Duration::from_secs(30);
-/// How long a server that answered before may be away.
+/// How long the server may be unreachable after it has answered once.
 const OUTAGE_MAX: Duration = Duration::from_secs(600);
-/// How much earlier than it was asked to an answer may come before it means that the server is
-/// about to end.
+/// If an answer comes earlier than asked for by more than this, the server is shutting down.
 const EARLY: Duration = Duration::from_millis(20);
 
-/// What `wait` returns once it `has_ended`; or as it is when `limit` is over. One call of `wait`
-/// lasts at most as long as it is told.
+/// Calls `wait` until its result `has_ended` or `limit` is over, and returns the last result. One
+/// call of `wait` lasts at most as long as its argument says.
 pub(crate) async fn until<T>(
     ctx: &CliContext,
     connection: &mut Connection,
@@ -49,6 +58,47 @@ pub(crate) async fn until<T>(
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// As [`until`]; or nothing where somebody stops waiting, who is told how to wait again.
+pub(crate) async fn until_stopped<T>(
+    ctx: &CliContext,
+    connection: &mut Connection,
+    who: ActingAs,
+    limit: Option<Duration>,
+    (noun, id): (&str, &str),
+    wait: impl AsyncFn(&Client, Duration) -> Result<T, client::Error>,
+    has_ended: impl Fn(&T) -> bool,
+) -> Result<Option<T>> {
+    let stopped = signal::shutdown()?;
+    let ended = until(ctx, connection, who, limit, wait, has_ended);
+    if let Some(found) = stopped.run_until_cancelled(ended).await {
+        return found.map(Some);
+    }
+    let again = paint(style::COMMAND, format!("{} {noun} wait {}", ctx.command(), find::short(id)));
+    ctx.screen.note(format!("The {noun} stays open; {again} waits again."));
+    Ok(None)
+}
+
+/// Says on stderr what is waited for and in which ways it can be ended, so that stdout holds the
+/// result alone.
+pub(crate) fn announce(
+    ctx: &CliContext,
+    connection: &Connection,
+    what: &str,
+    (title, id): (&str, &str),
+    ways: impl FnOnce(&str) -> Vec<String>,
+) {
+    ctx.screen.note(format!("{} {}", paint(style::STRONG, what), one_line(title)));
+    ctx.screen.note(paint(style::FAINT, format!("{id} on {}", connection.url())));
+    if !ctx.screen.notes_are_read {
+        return ctx.screen.note(format!("  {}", views::gate::A_PERSON_DECIDES));
+    }
+    let folkmoot = match &ctx.url {
+        Some(url) => format!("{} --url {url} --token …", ctx.command()),
+        None => ctx.command(),
+    };
+    ways(&folkmoot).into_iter().for_each(|way| ctx.screen.note(way));
 }
 
 /// Whether another try may help.

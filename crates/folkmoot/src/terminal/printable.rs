@@ -1,7 +1,7 @@
-//! Text from outside, made safe to print: it cannot move the cursor, hide other text or reverse it.
+//! Makes text from outside safe to print: it cannot move the cursor, hide other text or reverse it.
 
-/// Text from outside, without what could move the cursor, hide or turn round other text. What
-/// nobody would see is shown by its number, so that two texts that differ also look different.
+/// Replaces everything that could move the cursor, hide or reverse other text. Invisible characters
+/// are shown by their numbers, so that texts that differ also look different.
 pub(crate) fn printable(text: &str) -> String {
     let mut printed = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {

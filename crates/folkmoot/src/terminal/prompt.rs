@@ -1,64 +1,70 @@
 //! Asking the person at the terminal.
 
-use std::{
-    io::{self, BufRead, Write},
-    sync::{Mutex, PoisonError},
+use std::io::{self, Write};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
 };
+use tokio::sync::oneshot::{self, Receiver, Sender};
 
-use tokio::sync::oneshot;
+/// How long a line that nobody waits for any more is still watched for.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-type LineReceiver = oneshot::Receiver<io::Result<Option<String>>>;
-
-/// A line that nobody waits for any more, because what was asked is settled. What is typed next
-/// answers the next question.
-static LEFT: Mutex<Option<LineReceiver>> = Mutex::new(None);
-
-/// A line that is still awaited. Whoever gives up leaves it to the next who asks.
-struct PendingLine(Option<LineReceiver>);
-
-impl Drop for PendingLine {
-    fn drop(&mut self) {
-        *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = self.0.take();
-    }
-}
-
-/// Forgets what was typed before anybody could have read what is asked now: a key that was pressed
-/// twice decides once. (A terminal hands on one line at a time, so nothing of it has been read
-/// yet.)
+/// Discards what was typed before the question was visible, so that a key pressed twice decides
+/// only once, and a line begun for a question that is settled answers no other. (Nothing reads
+/// ahead of a question, so nothing of it has been read yet.)
 pub(crate) fn forget_typed_ahead() {
-    // Where it is no terminal there is nothing to forget.
+    // If this is not a terminal, there is nothing to discard.
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
-/// Asks for one line. `None` when there are no more.
+/// Asks for one line. `None` at the end of the input.
 pub(crate) async fn line(question: &str) -> io::Result<Option<String>> {
     let mut out = anstream::stdout().lock();
     write!(out, "{question} ")?;
     out.flush()?;
     drop(out);
-    let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let mut waiting = PendingLine(Some(left.unwrap_or_else(read)));
-    let answered = match &mut waiting.0 {
-        Some(line) => line.await.unwrap_or(Ok(None)),
-        None => Ok(None),
-    };
-    waiting.0 = None;
-    answered
+    read().await.unwrap_or(Ok(None))
 }
 
-/// The next line, from a thread of its own: one that waits for a line cannot be told to stop, and
-/// must not hold up the end.
-fn read() -> LineReceiver {
+/// Reads the next line on a separate thread, which must not delay the exit. It takes nothing once
+/// its question is given up.
+fn read() -> Receiver<io::Result<Option<String>>> {
     let (answered, answer) = oneshot::channel();
     std::thread::spawn(move || {
-        let mut line = String::new();
-        let read = io::stdin().lock().read_line(&mut line);
-        let _ = answered.send(read.map(|bytes| (bytes > 0).then(|| line.trim().to_owned())));
+        let line = next_line(&answered);
+        let _ = answered.send(line);
     });
     answer
 }
 
-/// Asks for yes; anything else is no.
+/// Unbuffered, so that a later question finds all that this one leaves.
+fn next_line(answered: &Sender<io::Result<Option<String>>>) -> io::Result<Option<String>> {
+    let (stdin, mut line, mut byte) = (io::stdin(), Vec::new(), [0]);
+    while !line.ends_with(b"\n") {
+        let ready = match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&LOOK)) {
+            Err(Errno::INTR) => 0,
+            ready => ready?,
+        };
+        if answered.is_closed() {
+            return Ok(None);
+        }
+        if ready > 0 {
+            match rustix::io::read(&stdin, &mut byte) {
+                Ok(0) if line.is_empty() => return Ok(None),
+                Ok(0) => break,
+                Ok(_) => line.push(byte[0]),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    let line = String::from_utf8(line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    Ok(Some(line.trim().to_owned()))
+}
+
+/// Asks for yes. Anything else is no.
 pub(crate) async fn yes(question: &str) -> io::Result<bool> {
     let answer = line(&format!("{question} [y/N]")).await?;
     Ok(answer.is_some_and(|answer| matches!(answer.to_lowercase().as_str(), "y" | "yes")))

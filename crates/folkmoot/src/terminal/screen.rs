@@ -1,18 +1,18 @@
-//! What is printed, and how it looks: for a person at a terminal, for a pipe, or as JSON.
+//! Output for a person at a terminal, for a pipe, or as JSON.
 
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
-use super::{printable::escaped, wrap::wrapped};
+use super::{printable::escaped, table::TableRow, wrap::wrapped};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Screen {
-    /// Nothing but the wire's JSON.
+    /// Print only the API's JSON.
     pub(crate) json: bool,
-    /// Whether a person looks at stdout.
+    /// Whether stdout is a terminal.
     pub(crate) terminal: bool,
-    /// Whether that person can also answer.
+    /// Whether the person at it can also answer.
     pub(crate) answers: bool,
     /// Whether a person reads stderr. An agent that captures it is not told how to decide.
     pub(crate) notes_are_read: bool,
@@ -28,18 +28,16 @@ impl Screen {
         Self { json, terminal, answers, notes_are_read, width }
     }
 
-    /// How wide a drawing can be: as wide as the terminal, and for a pipe as wide as most of them
-    /// are.
+    /// The width for drawings: the terminal's, or a usual width for a pipe.
     pub(crate) fn columns(self) -> usize {
         if self.terminal { self.width.into() } else { 80 }
     }
 
-    /// A paragraph, broken between its words where the line ends.
+    /// A paragraph, wrapped between words.
     pub(crate) fn paragraph(self, text: &str) -> String {
         wrapped(text, self.columns().saturating_sub(1)).join("\n")
     }
 
-    /// Prints to stdout.
     pub(crate) fn say(self, text: impl AsRef<str>) -> io::Result<()> {
         let mut out = anstream::stdout().lock();
         out.write_all(text.as_ref().as_bytes())?;
@@ -47,26 +45,51 @@ impl Screen {
         out.flush()
     }
 
-    /// Prints to stdout exactly this.
+    /// Prints to stdout, unchanged.
     pub(crate) fn raw(self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()
     }
 
-    /// Prints to stderr what is no result; nothing beside JSON.
+    /// Prints a note to stderr; with JSON output, nothing.
     pub(crate) fn note(self, text: impl AsRef<str>) {
         if !self.json {
-            // Nobody is left to tell that this failed.
+            // Nobody could be told of this failure.
             let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
         }
     }
 
-    /// Says that a list goes on. A page of long texts holds fewer than were asked for.
-    pub(crate) fn note_more(self, shown: usize, more: bool) {
+    /// Prints the answer: as JSON to a program, as this text to a person.
+    pub(crate) fn show(self, answer: &impl Serialize, text: impl AsRef<str>) -> anyhow::Result<()> {
+        match self.json {
+            true => self.json(answer),
+            false => Ok(self.say(text)?),
+        }
+    }
+
+    /// Prints a list: as JSON to a program, as a table to a person. `none` says that it is empty,
+    /// `more` that it goes on: a page of long texts holds fewer than were asked for.
+    pub(crate) fn list(
+        self,
+        list: &impl Serialize,
+        names: &[&str],
+        rows: Vec<TableRow>,
+        none: impl AsRef<str>,
+        more: bool,
+    ) -> anyhow::Result<()> {
+        let shown = rows.len();
+        if self.json {
+            return self.json(list);
+        }
+        match shown {
+            0 => self.note(none),
+            _ => self.table(names, rows)?,
+        }
         if more {
             self.note(format!("There are more than these {shown}; see --limit and --cursor."));
         }
+        Ok(())
     }
 
     /// Prints JSON: one line for a program, several for a person.
@@ -78,12 +101,12 @@ impl Screen {
     }
 }
 
-/// As wide as the terminal; as wide as many are where it does not say.
+/// The terminal's width, or a usual width if it is unknown.
 fn terminal_width() -> u16 {
     terminal_size::terminal_size().map_or(100, |(width, _)| width.0)
 }
 
-/// Nothing where stdout is no terminal.
+/// `None` if stdout is not a terminal.
 pub(super) fn terminal_columns() -> Option<usize> {
     io::stdout().is_terminal().then(|| terminal_width().into())
 }

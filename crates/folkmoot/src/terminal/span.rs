@@ -1,4 +1,4 @@
-//! Spans of time, as people write and read them.
+//! Durations as people write and read them.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(crate) fn parse_timeout(text: &str) -> Result<Timeout> {
     if text == "never" { Ok(Timeout::Never) } else { parse(text).map(Timeout::After) }
 }
 
-/// The two largest units that say something: `29 min`, `1 h 30 min`, `3.2 s`.
+/// The two largest units that matter: `29 min`, `1 h 30 min`, `3.2 s`.
 pub(crate) fn short(span: Duration) -> String {
     let seconds = span.as_secs();
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
@@ -54,23 +54,22 @@ pub(crate) fn short(span: Duration) -> String {
     }
 }
 
-/// How long something still waits.
+/// The time until a deadline.
 pub(crate) fn left(deadline: Deadline, now: Timestamp) -> String {
     match deadline {
         Deadline::At(moment) if moment <= now => "overdue".to_owned(),
-        // Whole seconds, upwards: "30 min" is what was asked for a moment ago.
+        // Whole seconds, rounded up, so that a gate that was just opened shows "30 min".
         Deadline::At(moment) => short(Duration::from_secs(moment.since(now).as_millis().div_ceil(1000) as u64)),
         Deadline::Never => "no limit".to_owned(),
     }
 }
 
-/// How long ago.
 pub(crate) fn ago(moment: Timestamp, now: Timestamp) -> String {
     let span = now.since(moment);
     if span < Duration::from_secs(2) { "just now".to_owned() } else { format!("{} ago", short(span)) }
 }
 
-/// The time of the day, in UTC.
+/// The time of day, in UTC.
 pub(crate) fn time_of_day(moment: Timestamp) -> String {
     moment.to_string().get(11..19).unwrap_or_default().to_owned()
 }

@@ -1,4 +1,4 @@
-//! The few colours there are. `anstream` drops them where no terminal would show them.
+//! The colours. `anstream` removes them if the output is not a terminal.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! Tables: columns under their names, cut to the width of the terminal.
+//! Tables with a header, cut to the width of the terminal.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use super::{
     style::{self, paint},
 };
 
-/// A row of a table. The painted word is the first in the row that is equal to it.
+/// A row of a table. `painted` colours the first cell equal to it.
 #[derive(Debug)]
 pub(crate) struct TableRow {
     pub(crate) cells: Vec<String>,
@@ -18,7 +18,7 @@ pub(crate) struct TableRow {
 }
 
 impl Screen {
-    /// Columns under their names; cut to the width of a terminal, whole for a pipe.
+    /// Prints a table, cut to the width of a terminal, or uncut to a pipe.
     pub(crate) fn table(self, names: &[&str], rows: Vec<TableRow>) -> io::Result<()> {
         self.say(self.draw(names, rows))
     }
@@ -55,7 +55,7 @@ impl Screen {
     }
 }
 
-/// What there is to know, each with its name before it.
+/// Lines of names and values.
 pub(crate) fn facts<const N: usize>(rows: [(&str, Option<String>); N]) -> String {
     let line = |(name, value): (&str, Option<String>)| {
         value.map(|value| format!("  {} {value}", paint(style::FAINT, format!("{name:<10}"))))

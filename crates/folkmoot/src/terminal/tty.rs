@@ -1,4 +1,4 @@
-//! The terminal at which a person sits, whatever standard input and output are.
+//! The person's terminal, even if standard input and output are redirected.
 
 use std::{
     fs::{File, OpenOptions},
@@ -7,13 +7,13 @@ use std::{
 
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
-/// The controlling terminal of this process, which is in its foreground.
+/// The controlling terminal, while this process is in its foreground.
 #[derive(Debug)]
 pub(crate) struct Terminal(File);
 
 impl Terminal {
-    /// `None` where there is none, or somebody else is in its foreground: then nobody is asked, and
-    /// nobody could answer.
+    /// `None` if there is no terminal, or another process is in its foreground: nobody could
+    /// answer.
     pub(crate) fn open() -> Option<Self> {
         let file = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
         let foreground = tcgetpgrp(&file).ok()?;
@@ -25,7 +25,7 @@ impl Terminal {
         writeln!(file, "{}", anstream::adapter::strip_str(text))
     }
 
-    /// Asks for one line; `None` when there are no more.
+    /// Asks for one line. `None` at the end of the input.
     pub(crate) async fn line(&self, question: &str) -> io::Result<Option<String>> {
         let (mut file, question) = (self.0.try_clone()?, question.to_owned());
         blocking(move || {
@@ -37,12 +37,11 @@ impl Terminal {
         .await
     }
 
-    /// Asks for a line that is not shown while it is typed; `None` where whoever sits there gives
-    /// up.
+    /// Asks for a line without echo. `None` if the person gives up.
     pub(crate) async fn secret(&self, question: &str) -> io::Result<Option<String>> {
         let (file, question) = (self.0.try_clone()?, question.to_owned());
         blocking(move || {
-            // Before it asks, so that nothing is shown that is typed at once.
+            // Before the question, so that nothing typed early is echoed.
             let silent = Silent::begin(&file)?;
             let mut terminal = &file;
             write!(terminal, "{question} ")?;
@@ -55,7 +54,7 @@ impl Terminal {
     }
 }
 
-/// Keys come one by one and are not shown, until this is dropped.
+/// Turns echo and line editing off until it is dropped.
 struct Silent<'a> {
     terminal: &'a File,
     before: Termios,
@@ -68,7 +67,7 @@ impl<'a> Silent<'a> {
         silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
         silent.special_codes[SpecialCodeIndex::VMIN] = 1;
         silent.special_codes[SpecialCodeIndex::VTIME] = 0;
-        // What was typed before the question is forgotten.
+        // Flush also discards what was typed before the question.
         tcsetattr(terminal, OptionalActions::Flush, &silent)?;
         Ok(Self { terminal, before })
     }
@@ -110,7 +109,7 @@ fn typed(mut terminal: &File) -> io::Result<Option<String>> {
     String::from_utf8(line).map(Some).map_err(|_| io::Error::other("what was typed is no text"))
 }
 
-/// On a thread of its own: whoever waits for a key cannot be told to stop.
+/// Runs on a separate thread, because a blocking read cannot be cancelled.
 async fn blocking<T: Send + 'static>(read: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     tokio::task::spawn_blocking(read).await.map_err(io::Error::other)?
 }

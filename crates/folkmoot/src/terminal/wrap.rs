@@ -1,4 +1,5 @@
-//! Lines that fit: broken between words, cut at the end or in the middle. Colours take no columns.
+//! Fits lines to a width: wraps between words, or cuts at the end or in the middle. Colour codes
+//! take no columns.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -7,21 +8,21 @@ use super::{
     style::{self, paint},
 };
 
-/// Behind a bar, so that nothing in it can pass for something that we say: on a terminal also what
-/// does not fit in a line.
+/// Puts lines behind a bar, so that text from outside cannot pass for our own output. On a
+/// terminal, wrapped lines get the bar too.
 pub(crate) fn behind_bar<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
     barred(lines, terminal_columns())
 }
 
-/// A line of ours, on a terminal broken between its words where it does not fit.
+/// One of our own lines, wrapped between words on a terminal.
 pub(crate) fn fitting(line: &str) -> String {
     terminal_columns().map_or_else(|| line.to_owned(), |columns| wrapped(line, columns.saturating_sub(1)).join("\n"))
 }
 
 fn barred<T: AsRef<str>>(lines: impl IntoIterator<Item = T>, columns: Option<usize>) -> String {
     let bar = paint(style::FAINT, "│");
-    // Two columns before the bar, one after it; and the last one stays free: some terminals begin a
-    // new line there.
+    // Two columns before the bar and one after it. The last column stays free, because some
+    // terminals begin a new line there.
     let fitting = |line: &str| match columns {
         Some(columns) => wrapped(line, columns.saturating_sub(5)),
         None => vec![line.to_owned()],
@@ -30,11 +31,11 @@ fn barred<T: AsRef<str>>(lines: impl IntoIterator<Item = T>, columns: Option<usi
     lines.map(|line| format!("  {bar} {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// The narrowest that anything is broken to; whoever has less room has their terminal do it.
+/// The narrowest width to wrap to; below it the terminal must wrap.
 const COLUMNS_MIN: usize = 10;
 
-/// A line as several of at most so many columns, its colours counted for nothing. It is broken
-/// between words, and a word only where it fits in no line.
+/// Wraps a line to at most `columns`, not counting colour codes. It breaks between words, and
+/// inside a word only if the word fits in no line.
 pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
     let (columns, line) = (columns.max(COLUMNS_MIN), line.replace('\t', "    "));
     let width_of = |text: &str| anstream::adapter::strip_str(text).to_string().width();
@@ -42,14 +43,13 @@ pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
         return vec![line];
     }
     let (mut lines, mut current, mut escape) = (Vec::new(), String::new(), None);
-    // What colours the text at the end of `current`; and the last space in it, with what colours
-    // the text there.
+    // The colour at the end of `current`, and the last space in it with the colour there.
     let (mut colour, mut space) = (String::new(), None);
     for c in line.chars() {
         if escape.is_some() || c == '\u{1b}' {
             let begun = *escape.get_or_insert(current.len());
             current.push(c);
-            // Colours are all that is left of escapes in what is printed here; each ends with an m.
+            // Colours are the only escapes in this output; each ends with an m.
             if c == 'm' {
                 let code = &current[begun..];
                 if code == anstyle::Reset.to_string() {
@@ -78,7 +78,7 @@ pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
                 continue;
             }
         }
-        // What a line is indented by is no place to break it.
+        // Do not break inside the indentation.
         if c == ' ' && !anstream::adapter::strip_str(&current).to_string().trim().is_empty() {
             space = Some((current.len(), colour.clone()));
         }
@@ -90,8 +90,7 @@ pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A line that is too wide for so many columns, without its middle: long names often differ at
-/// their ends.
+/// Cuts the middle out of a line that is too wide, because long names often differ at their ends.
 pub(crate) fn shortened(line: &str, columns: usize) -> String {
     if line.width() <= columns {
         return line.to_owned();
@@ -111,8 +110,7 @@ pub(crate) fn shortened(line: &str, columns: usize) -> String {
     format!("{front}…{back}")
 }
 
-/// A line of at most so many columns, its colours counted for nothing; what does not fit is left
-/// out at its end.
+/// Cuts a line to at most `columns`, not counting colour codes.
 pub(crate) fn cut(line: &str, columns: usize) -> String {
     if anstream::adapter::strip_str(line).to_string().width() <= columns {
         return line.to_owned();
@@ -120,7 +118,7 @@ pub(crate) fn cut(line: &str, columns: usize) -> String {
     let coloured = line.contains('\u{1b}');
     let (mut kept, mut room, mut colour) = (String::new(), columns.saturating_sub(1), false);
     for c in line.chars() {
-        // Colours are all that is left of escapes in what is printed here; each ends with an m.
+        // Colours are the only escapes in this output; each ends with an m.
         colour |= c == '\u{1b}';
         if !colour {
             let Some(left) = room.checked_sub(c.width().unwrap_or_default()) else { break };

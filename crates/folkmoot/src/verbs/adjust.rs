@@ -1,4 +1,4 @@
-//! `folkmoot adjust`: send a proposal back, with what should change.
+//! `folkmoot adjust`: send a proposal back with what should change.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::{
     exit::Exit,
 };
 
-/// Ask for something else, where a gate allows it
+/// Send a proposal back with what should change, if the gate allows it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

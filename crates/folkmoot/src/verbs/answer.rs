@@ -27,25 +27,25 @@ use crate::{
 /// Answer a question
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Where ANSWER is left out, the question is shown and you are asked, at a terminal.
+Without ANSWER, the question is shown and you are asked, at a terminal.
 --all-defaults never answers APPROVAL, EMERGENCY, ESCALATION and DECISION.")]
 pub(crate) struct Args {
-    /// The question, or any unique beginning or end of its id; none if only one waits
+    /// The question, or any unique beginning or end of its id; optional if only one waits
     #[arg(value_name = "QUESTION")]
     id: Option<String>,
-    /// One of its options, or any text where it has none
+    /// One of its options, or any text if it has none
     #[arg(allow_negative_numbers = true)]
     answer: Option<String>,
     /// ANSWER is JSON: true, 3, {"a": 1}
     #[arg(long, requires = "answer")]
     json_value: bool,
-    /// Why; whoever asked reads it
+    /// The reason, for the asker
     #[arg(long, short = 'm', value_name = "TEXT")]
     reason: Option<String>,
-    /// Answer all that have a default with it, after a look at them
+    /// Answer every question that has a default with it, after showing them
     #[arg(long, conflicts_with = "id")]
     all_defaults: bool,
-    /// Do not ask first
+    /// Do not ask for confirmation
     #[arg(long, short, requires = "all_defaults")]
     yes: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     }
     let find = async |client: &Client| find::any::<Question>(client, args.id.as_deref()).await;
     let id = match (connection.ask(ctx, ActingAs::You, find).await, &args.id, &args.answer) {
-        // Everybody tries `answer yes` once.
+        // A common mistake: `answer yes` without an id.
         (Err(error), Some(word), None) if !error.is::<client::Error>() => {
             bail!("{error}; if {word:?} is the answer, name the question before it: `folkmoot answer QUESTION {word}`")
         }
@@ -93,7 +93,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     Ok(Exit::Done)
 }
 
-/// Whoever answers with the folder's own token is shown what they answer, and asked.
+/// Shows the question and asks for confirmation, if the folder's own token is used.
 async fn agreed(ctx: &CliContext, connection: &mut Connection, id: &QuestionId, answer: &Value) -> Result<bool> {
     if !connection.is_personal() {
         return Ok(true);
@@ -107,11 +107,11 @@ async fn agreed(ctx: &CliContext, connection: &mut Connection, id: &QuestionId, 
     connection.confirm(ctx, ActingAs::You, &shown, &ask, true).await
 }
 
-/// Shows the question and asks. `None` where nothing was said.
+/// Shows the question and asks. `None` if nothing was typed.
 async fn at_the_terminal(ctx: &CliContext, question: &Question) -> Result<Option<String>> {
     let short = find::short(&question.id);
     if question.status != QuestionStatus::Pending {
-        bail!("question {short} does not wait any more: {}", views::question::story(question));
+        bail!("question {short} is already closed: {}", views::question::story(question));
     }
     if !ctx.screen.answers {
         let options = question.options.join(", ");
@@ -135,7 +135,7 @@ async fn at_the_terminal(ctx: &CliContext, question: &Question) -> Result<Option
     }
 }
 
-/// An option by its words, its number, or its words in another case; anything where there are none.
+/// An option by its text in any case, or by its number. Any text if there are no options.
 fn chosen(options: &[String], said: &str) -> Option<String> {
     if options.is_empty() {
         return Some(said.to_owned());

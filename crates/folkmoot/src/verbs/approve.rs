@@ -18,19 +18,19 @@ use crate::{
 /// Approve what a gate asks for
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Gates, or any unique beginning or end of their ids; none if only one waits
+    /// Gates, or any unique beginning or end of their ids; optional if only one waits
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// What to tell whoever asked
+    /// A comment for the requester
     #[arg(long, short = 'm', value_name = "TEXT", conflicts_with = "reason")]
     comment: Option<String>,
     /// Approve without the other reviewers (admins only)
     #[arg(long, requires = "reason")]
     force: bool,
-    /// Why, with --force
+    /// The reason, with --force
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// Do not ask before deciding
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
 }
@@ -38,8 +38,8 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let reason = args.reason.or(args.comment);
     let ids = if args.ids.is_empty() { vec![None] } else { args.ids.iter().map(|id| Some(id.as_str())).collect() };
-    // All of them are found before the first is decided: a slip in one id must not leave half of it
-    // done.
+    // Find all gates before deciding on the first: a typing error in one id must not leave half of
+    // the work done.
     let mut found = Vec::with_capacity(ids.len());
     for id in ids {
         let find = async |client: &Client| find::any::<Gate>(client, id).await;

@@ -1,4 +1,4 @@
-//! `folkmoot ask`: ask people, and wait for the answer if you like.
+//! `folkmoot ask`: ask people a question, and optionally wait for the answer.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use folkmoot_api::{
 use serde_json::Value;
 
 use crate::{
-    cli::{ActingAs, word, word_in_any_case},
+    cli::{AsAgent, word, word_in_any_case},
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
@@ -24,66 +24,63 @@ use crate::{
         style::{self, paint},
     },
     verbs::question::wait,
-    views,
 };
 
 /// Ask people a question
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Prints the question's id; with --wait, the answer, and the exit code says whether there is one.
+Prints the question's id. With --wait, prints the answer, and the exit code says whether there is one.
 BLOCKING and ESCALATION halt the agent until they are closed, APPROVAL its session too, EMERGENCY
-everyone; the others halt nobody. One that halts and has no default never expires: it reminds.
+everyone; the others halt nobody. A question that halts and has no default reminds and never expires.
 
 Example:
   colour=$(folkmoot ask \"Which colour?\" --options red,blue --default blue --timeout 10m --wait)")]
 pub(crate) struct Args {
-    /// What is asked
+    /// The question
     text: String,
-    /// What sort of question
+    /// The type of question
     #[arg(long = "type", value_name = "TYPE", default_value = "BLOCKING", ignore_case = true)]
     #[arg(value_parser = word_in_any_case::<QuestionType>(QuestionType::WORDS))]
     question_type: QuestionType,
-    /// The agent that asks; the token's own name unless it is given
+    /// The agent that asks (default: the token's own name)
     #[arg(long, value_name = "ID")]
     agent: Option<Name>,
-    /// The run that asks, which the question ends with
+    /// The run that asks; the question closes when the run ends
     #[arg(long, value_name = "ID")]
     run: Option<RunId>,
     /// The session it works in
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,
-    /// What can be answered; anything unless it is given
+    /// The possible answers (default: any text)
     #[arg(long, value_delimiter = ',', value_name = "WORDS")]
     options: Vec<String>,
-    /// What its timeout answers; never for APPROVAL and EMERGENCY
+    /// The answer if the timeout passes; not for APPROVAL and EMERGENCY
     #[arg(long, value_name = "ANSWER")]
     default: Option<String>,
-    /// Halt more than its type does
+    /// Halt more than the type does
     #[arg(long, value_name = "SCOPE", value_parser = word::<Scope>(Scope::WORDS))]
     halts: Option<Scope>,
-    /// How long until it expires or reminds (90s, 30m, 2h, never); the server's policy unless it is
-    /// given
+    /// How long until it expires or reminds (90s, 30m, 2h, never) (default: the server's policy)
     #[arg(long, value_name = "SPAN", value_parser = span::parse_timeout)]
     timeout: Option<Timeout>,
-    /// What is looked at first; by its type unless it is given
+    /// Its priority (default: by its type)
     #[arg(long, value_parser = word::<Priority>(Priority::WORDS))]
     priority: Option<Priority>,
-    /// Repeating the command with this key asks no second question
+    /// With the same key, a repeated command asks no second question
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     /// Wait for the answer
     #[arg(long, short)]
     wait: bool,
-    /// Wait at most so long (90s, 30m, 2h); the question stays open
+    /// Wait at most this long (90s, 30m, 2h); the question stays open
     #[arg(long, value_name = "SPAN", value_parser = span::parse, requires = "wait")]
     wait_timeout: Option<Duration>,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsAgent,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    let (wait, wait_timeout, who) = (args.wait, args.wait_timeout, args.who);
+    let (wait, wait_timeout, who) = (args.wait, args.wait_timeout, args.acting.who);
     let key = args.idempotency_key.clone().unwrap_or_else(idempotency::new_key);
     let request = request(args);
     let ask = async |client: &Client| {
@@ -92,8 +89,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     };
     let question = connection.ask(ctx, who, ask).await?;
     if wait {
-        announce(ctx, connection, &question);
-        return wait::until_closed(ctx, connection, who, &question.id, wait_timeout).await;
+        return wait::until_closed(ctx, connection, who, &question, wait_timeout).await;
     }
     if ctx.screen.json {
         ctx.screen.json(&question)?;
@@ -124,25 +120,8 @@ fn request(args: Args) -> Ask {
     }
 }
 
-/// On stderr, so that stdout holds the answer alone.
-fn announce(ctx: &CliContext, connection: &Connection, question: &Question) {
-    let folkmoot = match &ctx.url {
-        Some(url) => format!("{} --url {url} --token …", ctx.command()),
-        None => ctx.command(),
-    };
-    let text = one_line(question.text.as_deref().unwrap_or_default());
-    ctx.screen.note(format!("{} {text}", paint(style::STRONG, "Waiting for an answer:")));
-    ctx.screen.note(paint(style::FAINT, format!("{} on {}", question.id, connection.url())));
-    if !ctx.screen.notes_are_read {
-        return ctx.screen.note(format!("  {}", views::gate::A_PERSON_DECIDES));
-    }
-    for way in ways(&folkmoot, question) {
-        ctx.screen.note(way);
-    }
-}
-
-/// How to answer.
-fn ways(folkmoot: &str, question: &Question) -> Vec<String> {
+/// The commands that answer it.
+pub(super) fn ways(folkmoot: &str, question: &Question) -> Vec<String> {
     let short = find::short(&question.id);
     let way = |word: &str, command: String| format!("  {word:<6}  {}", paint(style::COMMAND, command));
     let answer = match question.options.first() {

@@ -1,4 +1,4 @@
-//! `folkmoot ask-model`: one question to a model, as an agent of ours would ask it.
+//! `folkmoot ask-model`: ask a model one question, as our agents do.
 
 use std::{
     fs::File,
@@ -13,7 +13,7 @@ use folkmoot_server::workflows::{
     Equipment,
     llm::{
         Finish, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, RecordedModel, Replay, Schema,
-        budget::{BudgetedModel, Purse, dollars},
+        budget::{BudgetedModel, SharedBudget, dollars},
         continued,
         record::JsonLines,
         request::MAX_TOKENS,
@@ -39,36 +39,36 @@ use crate::{
 /// More than any model reads.
 const QUESTION_BYTES_MAX: u64 = 16 << 20;
 
-/// Ask a model, and hear its answer as it comes
+/// Ask a model and show its answer as it is generated
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to ask; `-` reads it from standard input
+    /// The question; `-` reads it from standard input
     question: String,
-    /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama,
-    /// llamacpp, rehearsal
+    /// The model provider: a name from folkmoot.toml, a vendor whose key is in the environment,
+    /// ollama, llamacpp, rehearsal
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
-    /// Which of its models
+    /// The model
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// What the model is, and how it is to behave
+    /// The system prompt
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
-    /// A file with a JSON Schema that the answer must fit; one that does not, after a second try,
-    /// is exit code 1
+    /// A file with a JSON Schema for the answer; exit code 1 if the answer does not fit after a
+    /// second try
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// The longest answer at once; as the provider is configured, else 4096, unless it is given. Of
-    /// a text that is cut off there the rest is asked for, three times at most
+    /// The longest answer of one call (default: as the provider is configured, else 4096). A text
+    /// that is cut off there is continued at most three times
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     max_tokens: Option<u32>,
-    /// Add the call to a file, one line for each, from which it can be replayed
+    /// Append the call to a file, from which it can be replayed
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     record: Option<PathBuf>,
-    /// Answer from recordings instead of a model: a file, or the run that asked
+    /// Answer from a recording instead of a model: a file, or the run that asked
     #[arg(long, value_name = "FILE|RUN", conflicts_with_all = ["provider", "model"])]
     replay: Option<String>,
-    /// A configuration file; folkmoot.toml in the data folder unless it is given
+    /// A configuration file (default: folkmoot.toml in the data folder)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -82,7 +82,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
         request.max_tokens = usual;
     }
     let mut out = Out::new(ctx);
-    // Ended here, the call is given up, and a program that was started for it ends with it.
+    // Ctrl-C cancels the call, and ends a program that was started for it.
     let interrupted = signal::shutdown()?;
     let asked = tokio::select! {
         asked = ask(&*model, &equipment, &request, &mut out) => Some(asked),
@@ -112,7 +112,7 @@ async fn ask(
 ) -> Result<AskModelAnswer> {
     let prompts = equipment.prompts();
     if request.schema.is_none() {
-        // Files of prompts that are wrong are in nobody's way who only asks.
+        // Invalid prompt files do not matter for a plain question.
         return Ok(AskModelAnswer::Plain(match prompts {
             Ok(prompts) => continued::ask(model, &prompts, request, out).await?,
             Err(_) => model.ask(request, out).await?,
@@ -175,7 +175,7 @@ fn request(args: &Args) -> Result<ModelRequest> {
     })
 }
 
-/// The model, and the longest answer that it is configured for.
+/// The model and its configured maximum length.
 async fn model(args: &Args, ctx: &CliContext, equipment: &Equipment) -> Result<(Arc<dyn Model>, Option<u32>)> {
     if let Some(recordings) = &args.replay {
         return Ok((Arc::new(replay(recordings, ctx).await?.answers()), None));
@@ -197,8 +197,11 @@ async fn model(args: &Args, ctx: &CliContext, equipment: &Equipment) -> Result<(
             unpriced.join(", ")
         );
     }
-    let model =
-        Arc::new(BudgetedModel { model, purse: Purse::new(models.budget()), price: models.price(provider, named) });
+    let model = Arc::new(BudgetedModel {
+        model,
+        shared_budget: SharedBudget::new(models.budget()),
+        price: models.price(provider, named),
+    });
     let model: Arc<dyn Model> = match &args.record {
         Some(path) => {
             let recorder = JsonLines::append(path).with_context(|| format!("{} cannot be written", path.display()))?;
@@ -209,7 +212,7 @@ async fn model(args: &Args, ctx: &CliContext, equipment: &Equipment) -> Result<(
     Ok((model, Some(max_tokens)))
 }
 
-/// From a file where there is one of this name, else from a run's journal.
+/// From a file if there is one of this name, otherwise from a run's journal.
 async fn replay(recordings: &str, ctx: &CliContext) -> Result<Replay> {
     match File::open(recordings) {
         Ok(file) => Replay::from_json_lines(file).map_err(|why| anyhow!("{recordings}: {why}")),
@@ -254,7 +257,7 @@ fn structured_told(ctx: &CliContext, structured: StructuredAnswer, is_replayed: 
     }
 }
 
-/// Who answered and what it took, in one faint line.
+/// Who answered and what it cost, in one faint line.
 fn note(ctx: &CliContext, answers: &[ModelAnswer], is_replayed: bool) {
     let Some(last) = answers.last() else { return };
     let sum = |of: fn(&ModelAnswer) -> u64| answers.iter().map(of).sum::<u64>();
@@ -276,8 +279,8 @@ fn note(ctx: &CliContext, answers: &[ModelAnswer], is_replayed: bool) {
     ctx.screen.note(paint(style::FAINT, parts.join(" · ")));
 }
 
-/// A terminal sees the answer as it comes. A pipe gets it when it is whole: what is taken back
-/// cannot be taken out of a pipe.
+/// Shows the answer on a terminal as it is generated. A pipe gets it only when it is complete,
+/// because a retracted part cannot be removed from a pipe.
 struct Out {
     screen: Screen,
     live: bool,
@@ -297,7 +300,7 @@ impl Out {
         }
     }
 
-    /// Ends the line, and says so where what was shown is no answer.
+    /// Ends the line, and says so if what was shown is not an answer.
     fn end(&mut self, answered: bool) -> io::Result<()> {
         match answered {
             true if self.live && self.said => self.print("\n"),

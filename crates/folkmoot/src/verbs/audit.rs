@@ -1,4 +1,4 @@
-//! `folkmoot audit …`: the log.
+//! `folkmoot audit …`: verify and export the log.
 
 pub(crate) mod check;
 mod checkpoint;

@@ -1,4 +1,4 @@
-//! `folkmoot backup`: the whole database in one file, while the server goes on.
+//! `folkmoot backup`: copy the whole database into one file while the server runs.
 
 use std::path::PathBuf;
 
@@ -19,14 +19,14 @@ use crate::{
     },
 };
 
-/// Copy the whole database into one file, while the server goes on
+/// Copy the whole database into one file; the server can keep running
 #[derive(Debug, clap::Args)]
-#[command(after_help = "The file is verified before this says that it is done, and never overwrites another.\n\
-                        Tokens are in it as hashes, but the addresses of webhooks as they are, with any secret that is part of \
-                        one: keep it to yourself. server.key, tokens.json and folkmoot.toml are not in \
-                        it; keep server.key yourself, or webhook secrets and the signing key change after a restore.")]
+#[command(after_help = "The file is verified before this reports success. An existing file is never overwritten.\n\
+                        Keep it private: it contains tokens only as hashes, but webhook addresses in the clear, with any \
+                        secret in them. It does not contain server.key, tokens.json and folkmoot.toml. Keep a copy of \
+                        server.key, or webhook secrets and the signing key change after a restore.")]
 pub(crate) struct Args {
-    /// Where to, a new file
+    /// The new file
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The PostgreSQL that holds the data, if it is not in the data folder
@@ -50,7 +50,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A copy is made where the data is, and not through a server.
+/// Backups are made where the data is, not through a server.
 pub(crate) fn must_be_here(ctx: &CliContext, verb: &str) -> Result<()> {
     if ctx.url.is_some() {
         bail!(
@@ -61,7 +61,7 @@ pub(crate) fn must_be_here(ctx: &CliContext, verb: &str) -> Result<()> {
     Ok(())
 }
 
-/// What is in it.
+/// The contents of a backup, as text.
 pub(crate) fn told(held: &Backup) -> String {
     let counted = |(table, word): (&str, &str)| match held.rows.get(table) {
         Some(1) => format!("1 {word}"),

@@ -1,4 +1,4 @@
-//! `folkmoot cancel`: end a run, whatever it does; or withdraw a gate or a question.
+//! `folkmoot cancel`: end a run in any state, or withdraw a gate or question.
 
 use anyhow::Result;
 use folkmoot_api::{
@@ -7,7 +7,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::ActingAs,
+    cli::AsYou,
     close,
     connection::{
         Connection,
@@ -19,19 +19,18 @@ use crate::{
     views,
 };
 
-/// End a run, whatever it does just then; or withdraw a gate or a question
+/// End a run in any state, or withdraw a gate or a question
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What is in flight is dropped, and the run's gates, questions and own runs end with it.")]
+Work in flight is dropped, and the run's gates, questions and child runs end with it.")]
 pub(crate) struct Args {
     /// The run, gate or question, or any unique beginning or end of its id
     id: String,
-    /// Why
+    /// The reason
     #[arg(long, short = 'm', value_name = "TEXT")]
     reason: Option<String>,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsYou,
 }
 
 enum CancelledItem {
@@ -44,7 +43,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     let (key, reason) = (idempotency::new_key(), args.reason);
     let why = WithReason { reason: reason.clone() };
     let ask = format!("Cancel {}?", args.id);
-    if !connection.agrees(ctx, args.who, &ask).await? {
+    if !connection.agrees(ctx, args.acting.who, &ask).await? {
         return Ok(Exit::Waiting);
     }
     let cancel = async |client: &Client| {
@@ -59,7 +58,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
             }
         })
     };
-    match connection.ask(ctx, args.who, cancel).await? {
+    match connection.ask(ctx, args.acting.who, cancel).await? {
         CancelledItem::Run(run) => views::run::report(ctx, &run)?,
         CancelledItem::Gate(gate) if ctx.screen.json => ctx.screen.json(&gate)?,
         CancelledItem::Gate(gate) => ctx.screen.say(format!("cancelled {}", gate.id))?,

@@ -1,4 +1,4 @@
-//! `folkmoot clear`: may this agent work? What a script asks before each piece of work.
+//! `folkmoot clear`: may this agent work? Scripts ask before each piece of work.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::ActingAs,
+    cli::AsAgent,
     connection::{Connection, wait},
     context::CliContext,
     exit::Exit,
@@ -26,15 +26,15 @@ use crate::{
 /// Ask whether an agent may work: exit code 0 if so, 6 if it is halted
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Prints `clear`, or what halts it, the oldest first. With --wait it ends when the agent may work
-(0, with the answers that cleared it), when what it asked was denied (3), or in time (5). A denial
-is told again, and halts whoever asked, until they have read the question (`question show`).
-Anything but 0 means: do not work.
+Prints `clear`, or what halts the agent, the oldest first. With --wait it ends when the agent may
+work (0, with the answers that cleared it), when its question was denied (3), or at the timeout (5).
+A denial halts its asker, and is printed again, until the asker has read it (`question show`).
+Any exit code except 0 means: do not work.
 
 Example:
   folkmoot clear builder --session nightly --wait && make deploy")]
 pub(crate) struct Args {
-    /// Which agent; the token's own name unless it is given
+    /// The agent (default: the token's own name)
     agent: Option<Name>,
     /// The session it works in
     #[arg(long, value_name = "ID")]
@@ -42,12 +42,11 @@ pub(crate) struct Args {
     /// Wait until it may work
     #[arg(long, short)]
     wait: bool,
-    /// Wait at most so long (90s, 30m, 2h)
+    /// Wait at most this long (90s, 30m, 2h)
     #[arg(long, value_name = "SPAN", value_parser = span::parse, requires = "wait")]
     timeout: Option<Duration>,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsAgent,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
@@ -58,7 +57,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
 async fn connected(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let agent = ClearanceFor { agent_id: args.agent, session_id: args.session, timeout_ms: None };
     let check = async |client: &Client| Ok(client.clearance(&agent).await?);
-    let clearance = connection.ask(ctx, args.who, check).await?;
+    let clearance = connection.ask(ctx, args.acting.who, check).await?;
     if !args.wait {
         return tell(ctx, &clearance);
     }
@@ -67,14 +66,15 @@ async fn connected(args: Args, ctx: &CliContext, connection: &mut Connection) ->
     }
     let interrupted = signal::shutdown()?;
     let wait = async |client: &Client, round| client.wait_clearance(&agent, round).await;
-    let ended =
-        wait::until(ctx, connection, args.who, args.timeout, wait, |waited| waited.reason != ReleaseReason::Timeout);
+    let ended = wait::until(ctx, connection, args.acting.who, args.timeout, wait, |waited| {
+        waited.reason != ReleaseReason::Timeout
+    });
     let Some(waited) = interrupted.run_until_cancelled(ended).await else { return Ok(Exit::Halted) };
     tell_waited(ctx, &waited?)
 }
 
-/// Refuses to answer from a folder in which nothing ever was: an empty one halts nobody, and nobody
-/// works because of a typing error.
+/// Refuses to answer from a folder that was never used. It halts nobody, so a typing error would
+/// clear every agent.
 fn must_know(ctx: &CliContext) -> Result<()> {
     if ctx.url.is_some() || ctx.data.tokens()?.is_some() {
         return Ok(());
@@ -125,7 +125,7 @@ fn tell_waited(ctx: &CliContext, waited: &ClearanceWaited) -> Result<Exit> {
     Ok(exit)
 }
 
-/// What became of one question.
+/// How one question ended.
 fn given(given: &AnswerGiven) -> String {
     let answer = given.answer.as_ref().filter(|_| given.reason != ReleaseReason::Denied);
     let answer = answer.map(|answer| format!(" {}", one_line(&views::question::bare(answer)))).unwrap_or_default();

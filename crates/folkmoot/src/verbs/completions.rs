@@ -1,17 +1,17 @@
-//! `folkmoot completions`: what a shell needs to complete our verbs.
+//! `folkmoot completions`: completion scripts for shells.
 
 use anyhow::Result;
 use clap::{CommandFactory, ValueEnum};
 
 use crate::{cli::Cli, context::CliContext, exit::Exit};
 
-/// Print what a shell needs to complete verbs and options
+/// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "bash   folkmoot completions bash > ~/.local/share/bash-completion/completions/folkmoot\n\
-                        zsh    folkmoot completions zsh > a folder of $fpath, as _folkmoot\n\
+                        zsh    folkmoot completions zsh > _folkmoot in a folder of $fpath\n\
                         fish   folkmoot completions fish > ~/.config/fish/completions/folkmoot.fish")]
 pub(crate) struct Args {
-    /// Which shell
+    /// The shell
     #[arg(value_enum)]
     shell: Shell,
 }

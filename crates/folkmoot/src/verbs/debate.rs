@@ -1,5 +1,4 @@
-//! `folkmoot debate`: several agents answer, attack each other's answers and vote; you decide
-//! wherever you want to be asked.
+//! `folkmoot debate`: agents answer, criticise each other's answers and vote; you decide at gates.
 
 mod answer;
 mod audit;
@@ -19,13 +18,8 @@ use anyhow::{Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use folkmoot_api::{
     Client,
-    core::{
-        RunId, SessionId, Timeout,
-        agent::DebatePhase,
-        debate::{DebateEvent, Style, Topology},
-        vocabulary::UnknownWord,
-        voting::VotingMethod,
-    },
+    core::{RunId, SessionId, Timeout, vocabulary::UnknownWord},
+    debate::{DebateEvent, Style, Topology, agent::DebatePhase, voting::VotingMethod},
     wire::{Agents, DebateGates, DebateListParams, Decimal, OrAuto, PhaseSwitch, PlanBudget, StartDebate},
 };
 use folkmoot_server::workflows::{
@@ -45,14 +39,14 @@ use crate::{
     views, which_model,
 };
 
-/// Let agents debate, and decide where you want to be asked
+/// Let agents debate, and decide at the gates you want
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "\
-Shows who speaks, what the tests say and how they vote, asks you at each gate, and prints the verdict \
-with what speaks against it. Leave it with Ctrl-C: `folkmoot debate follow` goes on with it.
+Shows the turns, tests and votes, asks you at each gate, and prints the verdict with the dissent. \
+Leave it with Ctrl-C: `folkmoot debate follow` returns to it.
 
 Examples:
   folkmoot debate \"Should the audit trail be a queue or a log?\" --preset economy
@@ -62,79 +56,79 @@ Examples:
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// What it is about
+    /// The topic
     #[arg(required = true)]
     topic: Option<String>,
-    /// How many agents; as many as the preset has unless it is given
+    /// The number of agents (default: the preset's)
     #[arg(long, value_name = "N")]
     agents: Option<u64>,
-    /// Which sort of debate
+    /// The preset
     #[arg(long, value_name = "PRESET", value_parser = word::<Preset>(Preset::WORDS), default_value = "full")]
     preset: Preset,
-    /// Who hears whom; `auto` is what fits the team
+    /// Who hears whom; `auto` chooses by the team's size
     #[arg(long, value_name = "TOPOLOGY", value_parser = or_auto::<Topology>(Topology::WORDS))]
     topology: Option<OrAuto<Topology>>,
-    /// Who plans; `auto` is `adaptive`
+    /// Who plans; `auto` means `adaptive`
     #[arg(long, value_name = "STYLE", value_parser = or_auto::<Style>(Style::WORDS))]
     planning: Option<OrAuto<Style>>,
-    /// How ballots are counted; `auto` is what fits the number of agents
+    /// How ballots are counted; `auto` chooses by the number of agents
     #[arg(long, value_name = "METHOD", value_parser = or_auto::<VotingMethod>(VotingMethod::WORDS))]
     voting: Option<OrAuto<VotingMethod>>,
     /// Ask a person after this phase; can be repeated
     #[arg(long = "gate", value_name = "PHASE", value_parser = word::<DebatePhase>(DebatePhase::WORDS))]
     gates: Vec<DebatePhase>,
-    /// How long a gate waits; as the server's policy says unless it is given
+    /// How long a gate waits (default: the server's policy)
     #[arg(long, value_name = "SPAN", value_parser = span::parse, requires = "gates")]
     gate_timeout: Option<Duration>,
     /// What a rejection does
     #[arg(long, value_name = "WHAT", value_parser = word::<OnRejected>(OnRejected::WORDS), requires = "gates")]
     on_rejected: Option<OnRejected>,
-    /// Leave this phase out; can be repeated
+    /// Skip this phase; can be repeated
     #[arg(long = "without", value_name = "PHASE", value_parser = word::<DebatePhase>(DebatePhase::WORDS))]
     without: Vec<DebatePhase>,
-    /// How many rounds at most
+    /// The maximum number of rounds
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// How much agreement ends it, from 0 to 1
+    /// The agreement that ends it, from 0 to 1
     #[arg(long, value_name = "SHARE")]
     consensus: Option<f64>,
-    /// What code is to be written in, `none` where it is not about code; guessed from the topic
-    /// unless it is given
+    /// The language of its code, or `none` if it is not about code (default: guessed from the
+    /// topic)
     #[arg(long, value_name = "LANGUAGE", value_parser = or(ProgramLanguage::WORDS, "none"))]
     language: Option<String>,
-    /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama,
-    /// llamacpp, rehearsal
+    /// The model provider: a name from folkmoot.toml, a vendor whose key is in the environment,
+    /// ollama, llamacpp, rehearsal
     #[arg(long, value_name = "NAME[/MODEL]")]
     provider: Option<String>,
-    /// The longest answer of a model; as the provider is configured unless it is given
+    /// The longest answer of a model; default: as the provider is configured
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     max_tokens: Option<u32>,
-    /// How many tokens it may take
+    /// The maximum number of tokens
     #[arg(long, value_name = "N")]
     budget_tokens: Option<u64>,
-    /// How many US dollars it may cost
+    /// The maximum cost in US dollars
     #[arg(long, value_name = "USD")]
     budget_usd: Option<f64>,
-    /// A git repository to which code is committed, on a branch of the debate's own
+    /// A git repository to commit the code to, on a separate branch
     #[arg(long, value_name = "DIR")]
     repository: Option<std::path::PathBuf>,
     /// When to run the project's own commands; can be repeated
     #[arg(long = "hook", value_name = "WHEN", value_parser = word::<Hook>(Hook::WORDS), requires = "repository")]
     hooks: Vec<Hook>,
-    /// What to call it; made unless it is given
+    /// Its id (default: a new one)
     #[arg(long, value_name = "ID")]
     id: Option<RunId>,
-    /// Its session; made unless it is given
+    /// Its session (default: a new one)
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,
-    /// Start it, print its id, and leave it to the server
+    /// Start it, print its id, and return
     #[arg(long, visible_alias = "detach")]
     no_wait: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
-    /// Go on with a debate: see what happens, and decide
+    /// Return to a debate: watch it, and decide
     Follow(DebateArgs),
     Show(show::Args),
     Turns(turns::Args),
@@ -147,15 +141,14 @@ pub(crate) enum Verb {
     Lessons(lessons::Args),
 }
 
-/// Which debate.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DebateArgs {
-    /// The debate, or any unique beginning or end of its id; the newest unless it is given
+    /// The debate, or any unique beginning or end of its id (default: the newest)
     id: Option<String>,
 }
 
 impl Args {
-    /// Whether somebody stays to see it executed.
+    /// Whether this process executes it.
     pub(crate) fn works(&self) -> bool {
         match &self.verb {
             None => !self.no_wait,
@@ -172,7 +165,7 @@ impl Args {
             on_rejected: self.on_rejected.map(|word| word.to_string()),
             ..DebateGates::default()
         };
-        let off = PhaseSwitch(folkmoot_api::core::debate::Switch::Off);
+        let off = PhaseSwitch(folkmoot_api::debate::Switch::Off);
         let budget = PlanBudget { tokens: self.budget_tokens, usd: self.budget_usd };
         let repository = self.repository.as_ref().map(std::path::absolute).transpose()?;
         Ok(StartDebate {
@@ -224,7 +217,7 @@ async fn start(args: Args, ctx: &CliContext, connection: &mut Connection) -> Res
         bail!("the topic is empty; say in a sentence what is to be decided");
     }
     if request.topic.split_whitespace().nth(1).is_none() {
-        // Most likely a verb, mistyped; what it would start costs money.
+        // Probably a mistyped verb, and a debate costs money.
         bail!(
             "{:?} is no verb of `folkmoot debate`, and a single word is no topic; say in a sentence what is to be decided, \
              or see `folkmoot debate --help`",
@@ -233,8 +226,7 @@ async fn start(args: Args, ctx: &CliContext, connection: &mut Connection) -> Res
     }
     let provider = which_model::of_server(ctx, connection, request.provider.as_deref()).await?;
     let request = StartDebate { provider: Some(provider), ..request };
-    // An agent may not have the server write into repositories, nor have debates go on after a
-    // rejection; you may.
+    // Only a person may let the server write into repositories, or continue after a rejection.
     let yours = args.repository.is_some() || args.on_rejected == Some(OnRejected::Continue);
     let who = if yours { ActingAs::You } else { ActingAs::Agent };
     if !connection.agrees(ctx, who, "Let this debate do what an agent may not ask for?").await? {
@@ -246,10 +238,7 @@ async fn start(args: Args, ctx: &CliContext, connection: &mut Connection) -> Res
     if !args.no_wait {
         return follow::run(ctx, connection, &started.id).await;
     }
-    match ctx.screen.json {
-        true => ctx.screen.json(&started)?,
-        false => ctx.screen.say(started.id.as_str())?,
-    }
+    ctx.screen.show(&started, started.id.as_str())?;
     if connection.is_hosted() {
         let follow = paint(style::COMMAND, format!("{} debate follow", ctx.command()));
         let serve = paint(style::COMMAND, format!("{} serve", ctx.command()));
@@ -259,7 +248,7 @@ async fn start(args: Args, ctx: &CliContext, connection: &mut Connection) -> Res
 }
 
 impl DebateArgs {
-    /// One that goes on. Nobody guesses which of several is meant.
+    /// Finds a running debate. If there are several, the user must name one.
     async fn find_open(&self, ctx: &CliContext, connection: &mut Connection) -> Result<RunId> {
         if self.id.is_some() {
             return self.find(ctx, connection).await;
@@ -281,19 +270,12 @@ impl DebateArgs {
     }
 
     pub(crate) async fn find(&self, ctx: &CliContext, connection: &mut Connection) -> Result<RunId> {
-        if let Some(Ok(id)) = self.id.as_ref().map(|text| text.parse::<RunId>()) {
-            let exact = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.debate(&id).await?)).await;
-            match exact {
-                Err(error) if find::is_unknown_run(&error) => {}
-                debate => return Ok(debate?.id),
-            }
-        }
-        let read = async |client: &Client| -> Result<Vec<RunId>> {
+        let exact = async |client: &Client, id: &RunId| Ok(client.debate(id).await?.id);
+        let newest_first = async |client: &Client| {
             let query = DebateListParams { limit: Some(200), ..DebateListParams::default() };
             Ok(client.debates(&query).await?.debates.into_iter().map(|debate| debate.id).collect())
         };
-        let newest_first = connection.ask(ctx, ActingAs::You, read).await?;
-        find::one_of("debate", self.id.as_deref(), newest_first)
+        find::one_of(ctx, connection, "debate", self.id.as_deref(), exact, newest_first).await
     }
 }
 
@@ -305,12 +287,11 @@ where
     or(words, "auto").try_map(|said| if said == "auto" { Ok(OrAuto::Auto) } else { said.parse().map(OrAuto::Is) })
 }
 
-/// One of these words, or this one.
 fn or(words: &'static [&'static str], other: &'static str) -> PossibleValuesParser {
     PossibleValuesParser::new(words.iter().copied().chain([other]))
 }
 
-/// One thing that a debate told, in plain words; nothing for what is not worth a line.
+/// One event of a debate in plain words; `None` if it is not worth a line.
 pub(crate) fn told(kind: &str, payload: &serde_json::Value) -> Option<String> {
     let line = views::debate::line(&DebateEvent::read(kind, &payload.to_string())?, payload)?;
     Some(anstream::adapter::strip_str(&line).to_string())

@@ -1,4 +1,4 @@
-//! `folkmoot delivery …`: what was told to whom, what was not, and why.
+//! `folkmoot delivery …`: notifications that were sent or failed.
 
 mod list;
 mod resend;
@@ -31,7 +31,6 @@ pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connectio
     }
 }
 
-/// Says how a delivery is.
 fn say(ctx: &CliContext, delivery: &Delivery) -> Result<()> {
     if ctx.screen.json {
         return ctx.screen.json(delivery);

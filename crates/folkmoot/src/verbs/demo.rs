@@ -1,12 +1,12 @@
-//! `folkmoot demo`: a debate with two gates, from the question to the log, on a folder that is gone
-//! afterwards.
+//! `folkmoot demo`: a debate with two gates on a temporary folder, from the topic to the log.
 
 use std::time::Duration;
 
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Principal, Role, RunId, Timeout, agent::DebatePhase, gate::Choice},
+    core::{Principal, Role, RunId, Timeout, gate::Choice},
+    debate::agent::DebatePhase,
     wire::{Agents, DebateGates, StartDebate},
 };
 use folkmoot_server::{BootstrapToken, DataFolder, your_name};
@@ -33,8 +33,7 @@ use crate::{
     },
 };
 
-/// An exercise of the rehearsal: it needs no network, writes real code with real bugs, and has it
-/// executed.
+/// One of the rehearsal's exercises: it needs no network, and its code and bugs are real.
 const TOPIC: &str = "Write parse_duration in Python: turn 90s, 5m, 1h30m or 2d into seconds, refuse anything else";
 
 const LEFT: &str = "Nothing was decided. A real debate would go on waiting, also through a restart.";
@@ -43,10 +42,10 @@ const LEFT: &str = "Nothing was decided. A real debate would go on waiting, also
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Starts a server on a temporary folder and a debate of three agents on a small program. \
-The models are a rehearsal, so nothing is asked of any vendor; the code is real, and its tests are executed. \
-It stops at two gates until you have decided.")]
+The models are rehearsed, so no vendor is called; the code is real, and its tests are executed. \
+It stops at two gates until you decide.")]
 pub(crate) struct Args {
-    /// Play the person too
+    /// Decide this at every gate, without asking
     #[arg(long, value_name = "WORD", value_parser = word::<Choice>(&["approve", "reject"]))]
     decide: Option<Choice>,
     /// How long each gate waits
@@ -65,7 +64,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
         NotHosted::InUse(error) => error.into(),
         NotHosted::Failed(error) => error,
     })?;
-    // As in the folder of the demo, whatever else was named.
+    // Use the demo's folder, whatever else was named.
     let stage = CliContext {
         data,
         url: None,
@@ -77,7 +76,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     let mut connection = Connection::to_demo(hosted, your_token.clone())?;
     let played = interrupted.run_until_cancelled(play(&args, &stage, &mut connection, &your_token)).await;
     if played.is_none() && !ctx.screen.json {
-        // Where the terminal is gone nobody reads it, and the folder goes all the same.
+        // If the terminal is gone, nobody reads this; the folder is removed anyway.
         let _ = ctx.screen.say(format!("\n{LEFT}"));
     }
     connection.close().await?;
@@ -113,7 +112,7 @@ async fn play(args: &Args, ctx: &CliContext, connection: &mut Connection, your_t
     Ok(ended.exit())
 }
 
-/// A token that was made for whoever plays the person, with which curl and a pipe may decide too.
+/// A token for the person, so that curl and a pipe can decide too.
 fn new_secret() -> Result<String> {
     let mut random = [0_u8; 16];
     std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut random)?;
@@ -129,7 +128,7 @@ fn request(timeout: Duration) -> StartDebate {
     };
     StartDebate {
         topic: TOPIC.to_owned(),
-        // Enough to differ, and few enough to be read along.
+        // Enough to disagree, and few enough to follow.
         agents: Some(Agents::Count(3)),
         answers: Some(2),
         gates: Some(gates),
@@ -147,7 +146,7 @@ fn introduction(screen: Screen) -> String {
     format!("{topic}\n\n{how}\n")
 }
 
-/// How to decide from elsewhere.
+/// The commands that decide from elsewhere.
 fn ways(ctx: &CliContext, url: &str, id: &RunId, your_token: &str) -> String {
     let folder = ctx.data.path().display().to_string();
     let folkmoot = format!("{} --data {}", program(), quoted(&folder));
@@ -169,7 +168,7 @@ fn ways(ctx: &CliContext, url: &str, id: &RunId, your_token: &str) -> String {
     .join("\n")
 }
 
-/// What is left of it: the gates in the log, and that the log is whole.
+/// Shows the gates in the log, and that the log verifies.
 async fn log(you: &Client, exit: Exit, screen: Screen) -> Result<String> {
     let follows = match exit {
         Exit::Done => "The debate went on when you let it.",

@@ -1,4 +1,4 @@
-//! `folkmoot deny`: say no to what an agent asks.
+//! `folkmoot deny`: answer an agent's question with no.
 
 use anyhow::Result;
 
@@ -10,11 +10,9 @@ use crate::{
     exit::Exit,
 };
 
-/// Say no to a question
+/// Deny a question
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "A denial authorises nothing: if the question halts, it goes on halting whoever asked until they have read it."
-)]
+#[command(after_help = "A question that halts keeps halting its asker until the asker has read the denial.")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: QuestionArgs,

@@ -1,5 +1,5 @@
-//! `folkmoot doctor`: how the server and its data are, what agents have to work with, what is
-//! missing, and how to get it.
+//! `folkmoot doctor`: checks the server, its data and what agents use, and says how to fix
+//! problems.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -31,19 +31,19 @@ use crate::{
     },
 };
 
-/// How long the server may take to look at its providers.
+/// How long the server may take to check its providers.
 const PROVIDERS_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Check the server, its data, models, jail, tools and channels, and say what to do
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A configuration file; the one that `serve` was last started with unless it is given
+    /// A configuration file (default: that of the last `serve`)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The PostgreSQL that holds the data, if it is not in the data folder
     #[arg(long, value_name = "URL", env = "FOLKMOOT_DATABASE", hide_env_values = true)]
     database: Option<String>,
-    /// The server's key; the one that `serve` was last started with unless it is given
+    /// The server's key (default: that of the last `serve`)
     #[arg(long, value_name = "FILE", env = "FOLKMOOT_KEY_FILE", hide_env_values = true)]
     key: Option<PathBuf>,
 }
@@ -98,8 +98,8 @@ pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The providers of the server that serves this folder, if one does that was started for it: its
-/// environment decides, and not that of this shell.
+/// The providers of the running server, if it was started by `serve`. Its environment decides, not
+/// this shell's.
 async fn of_server(ctx: &CliContext) -> Option<ProviderList> {
     let server = ctx.data.server().filter(|server| !server.temporary)?;
     let tokens = ctx.data.tokens().ok()??;
@@ -116,7 +116,7 @@ fn provider(listed: &Provider, equipment: &Equipment) -> DoctorFinding {
     };
     let model = listed.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
     let place = listed.base_url.as_ref().map(|url| format!(" at {url}")).unwrap_or_default();
-    // A key that is here and not there misleads most.
+    // A key that only this shell has is the most misleading case.
     let here = listed.origin == "environment" && equipment.models.names().contains(listed.name.as_str());
     let found = match &listed.problem {
         Some(problem) if here && problem.contains("was started without") => {
@@ -154,7 +154,7 @@ fn heading(area: Area) -> &'static str {
 }
 
 fn line(finding: &DoctorFinding) -> String {
-    // Something of ours is never missing: it is not there yet, or it is wrong.
+    // Our own parts are not "missing": they are absent for now, or wrong.
     let wrong = if matches!(finding.area, Area::Server | Area::Data) { "wrong  " } else { "missing" };
     let mark = if finding.ok { paint(style::GOOD, "ok     ") } else { paint(style::WARN, wrong) };
     format!("  {mark}  {:<18} {}", one_line(&finding.name), one_line(&finding.detail))

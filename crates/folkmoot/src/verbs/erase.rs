@@ -1,4 +1,4 @@
-//! `folkmoot erase`: content goes, its digest and the log stay.
+//! `folkmoot erase`: erases content. Its digest and the log stay.
 
 use anyhow::Result;
 use folkmoot_api::{
@@ -15,20 +15,20 @@ use crate::{
     terminal::style::{self, paint},
 };
 
-/// Erase content for good: a secret that somebody put into a gate
+/// Erase content for good, such as a secret in a gate
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The digest stays, and the log still verifies. Titles, reasons, feedback and answers are in the log itself \
-                        and cannot be erased. Backups and copies are yours to find."
+                        and cannot be erased. Check backups and other copies yourself."
 )]
 pub(crate) struct Args {
-    /// What, as `folkmoot gate show --json` names it: sha256:…
+    /// The digest, as `folkmoot gate show --json` shows it: sha256:…
     #[arg(required_unless_present = "gate", conflicts_with = "gate")]
     digest: Option<Digest>,
-    /// All that this gate has shown, instead: its summaries, artifacts and edited text
+    /// Everything this gate has shown: its summaries, artifacts and edited text
     #[arg(long, value_name = "GATE")]
     gate: Option<String>,
-    /// Why; the log keeps it
+    /// The reason, which the log keeps
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }

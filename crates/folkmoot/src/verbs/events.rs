@@ -1,4 +1,4 @@
-//! `folkmoot events`: everything that happened to a run, its gates and its questions.
+//! `folkmoot events`: all events of a run, its gates and its questions.
 
 use anyhow::Result;
 use folkmoot_api::{
@@ -7,7 +7,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::ActingAs,
+    cli::AsYou,
     connection::{Connection, find},
     context::CliContext,
     exit::Exit,
@@ -16,7 +16,7 @@ use crate::{
 
 const PAGE: u32 = 1000;
 
-/// Show what happened to a run, its gates and its questions
+/// Show the events of a run, its gates and its questions
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The run, or any unique beginning or end of its id
@@ -24,9 +24,8 @@ pub(crate) struct Args {
     /// Begin after this position
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: u64,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsYou,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
@@ -42,7 +41,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
             }
         }
     };
-    let events = connection.ask(ctx, args.who, read).await?;
+    let events = connection.ask(ctx, args.acting.who, read).await?;
     if ctx.screen.json {
         ctx.screen.json(&events)?;
         return Ok(Exit::Done);

@@ -1,4 +1,4 @@
-//! `folkmoot gate …`: the verbs of whoever asks, and looking at gates.
+//! `folkmoot gate …`: opening, waiting for and looking at gates.
 
 mod amend;
 mod cancel;

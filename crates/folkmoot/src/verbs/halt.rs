@@ -18,9 +18,9 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Stop one agent, in whichever session
+    /// Stop one agent, in any session
     Agent {
-        /// Which
+        /// The agent
         #[arg(value_name = "ID")]
         agent: Name,
         #[command(flatten)]
@@ -28,7 +28,7 @@ pub(crate) enum Verb {
     },
     /// Stop everyone in a session
     Session {
-        /// Which
+        /// The session
         #[arg(value_name = "ID")]
         session: SessionId,
         #[command(flatten)]
@@ -43,7 +43,7 @@ pub(crate) enum Verb {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HaltReasonArgs {
-    /// Why; whoever is halted reads it
+    /// The reason, which halted agents see
     #[arg(long, short = 'm', value_name = "TEXT")]
     reason: String,
 }
@@ -51,8 +51,7 @@ pub(crate) struct HaltReasonArgs {
 pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let request = request(verb);
     let key = idempotency::new_key();
-    // Whoever must stop something is not asked whether they mean it; only that they are there is
-    // shown.
+    // In an emergency nobody is asked for confirmation. Only their presence is shown.
     if connection.is_personal() {
         connection.answered().await?;
     }
@@ -80,7 +79,6 @@ fn request(verb: Verb) -> RaiseHalt {
     RaiseHalt { scope, agent_id, session_id, reason: why.reason }
 }
 
-/// Whom a halt stops.
 pub(crate) fn whom(halt: &Halt) -> String {
     match (&halt.agent_id, &halt.session_id) {
         (Some(agent), _) => format!("agent {agent}"),

@@ -1,4 +1,4 @@
-//! `folkmoot journal`: what a run has done, step by step.
+//! `folkmoot journal`: the steps of a run.
 
 use anyhow::Result;
 use folkmoot_api::{
@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::ActingAs,
+    cli::AsYou,
     clock,
     connection::{Connection, find},
     context::CliContext,
@@ -21,9 +21,8 @@ use crate::{
 pub(crate) struct Args {
     /// The run, or any unique beginning or end of its id
     run: String,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsYou,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
@@ -31,7 +30,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         let id = find::any::<Run>(client, Some(&args.run)).await?;
         Ok((client.run(&id).await?.ended_at.is_some(), read(client, &id).await?))
     };
-    let (is_over, entries) = connection.ask(ctx, args.who, read).await?;
+    let (is_over, entries) = connection.ask(ctx, args.acting.who, read).await?;
     if ctx.screen.json {
         ctx.screen.json(&JournalPage { entries, next: None })?;
     } else if entries.is_empty() {
@@ -42,7 +41,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     Ok(Exit::Done)
 }
 
-/// All of it.
+/// Reads all pages.
 pub(crate) async fn read(client: &Client, id: &RunId) -> Result<Vec<JournalEntry>> {
     let mut query = JournalListParams { limit: Some(find::PAGE), ..JournalListParams::default() };
     let mut entries = Vec::new();
@@ -56,7 +55,7 @@ pub(crate) async fn read(client: &Client, id: &RunId) -> Result<Vec<JournalEntry
     }
 }
 
-/// The table.
+/// Prints the table.
 pub(crate) fn print(ctx: &CliContext, entries: &[JournalEntry], is_over: bool, now: Timestamp) -> Result<()> {
     let rows = entries.iter().map(|entry| views::run::step(entry, now, is_over, ctx.screen.terminal)).collect();
     Ok(ctx.screen.table(&views::run::STEPS, rows)?)

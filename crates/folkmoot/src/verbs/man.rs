@@ -1,4 +1,4 @@
-//! `folkmoot man`: manual pages, one for each verb. For whoever packages Folkmoot.
+//! `folkmoot man`: manual pages, one per verb, for packagers.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::{cli::Cli, context::CliContext, exit::Exit};
 /// Write the manual pages into a folder, for `man -M` or a package
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where to, for instance man1 of a package
+    /// The folder, for example man1 of a package
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -31,7 +31,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// In the letters that every troff reads, whatever the locale.
+/// In ASCII that every troff reads, in any locale.
 fn plain(text: &str) -> String {
     let letter = |c: char| if c.is_ascii() { c.to_string() } else { format!("\\[u{:04X}]", c as u32) };
     text.chars().map(letter).collect()

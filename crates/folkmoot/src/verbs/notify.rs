@@ -1,4 +1,4 @@
-//! `folkmoot notify …`: who can be told, and whether they are.
+//! `folkmoot notify …`: notification channels and their state.
 
 mod list;
 mod test;

@@ -1,4 +1,4 @@
-//! `folkmoot pause`: have a plan stop here and conclude.
+//! `folkmoot pause`: let a plan stop here and conclude.
 
 use anyhow::Result;
 use folkmoot_api::{core::gate::Choice, wire::Verdict};
@@ -10,12 +10,12 @@ use crate::{
     exit::Exit,
 };
 
-/// Have a plan stop here and conclude, where a gate allows it
+/// Let a plan stop here and conclude, if the gate allows it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     which: GateArgs,
-    /// Why
+    /// The reason
     #[arg(long, short = 'm', value_name = "TEXT")]
     reason: Option<String>,
 }

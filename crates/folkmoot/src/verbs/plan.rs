@@ -28,7 +28,7 @@ use crate::{
     subcommand_negates_reqs = true,
     after_help = "\
 Shows the proposal, asks you, works through the iterations, asks you again at every checkpoint, and
-prints the plan. Leave it with Ctrl-C: it waits, and `folkmoot plan follow` goes on with it.
+prints the plan. Leave it with Ctrl-C: `folkmoot plan follow` returns to it.
 
 Examples:
   folkmoot plan \"Open a second bakery\" --iterations 6 --checkpoint 3
@@ -37,46 +37,45 @@ Examples:
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// What the plan is for
+    /// The goal
     #[arg(required = true)]
     goal: Option<String>,
-    /// How many iterations; one runs without asking
+    /// The number of iterations; a single one asks nobody
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=20))]
     iterations: u32,
-    /// After how many of them to ask
+    /// Ask after this many iterations
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10))]
     checkpoint: u32,
     /// Part of an earlier plan to build on, as PLAN/ENTITY; can be repeated
     #[arg(long = "with", value_name = "PLAN/ENTITY")]
     entities: Vec<String>,
-    /// Whom to ask: a name from folkmoot.toml, a vendor whose key is in the environment, ollama,
-    /// llamacpp, rehearsal
+    /// The model provider: a name from folkmoot.toml, a vendor whose key is in the environment,
+    /// ollama, llamacpp, rehearsal
     #[arg(long, value_name = "NAME[/MODEL]")]
     provider: Option<String>,
-    /// The longest answer of a model; as the provider is configured unless it is given
+    /// The longest answer of a model; default: as the provider is configured
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
     max_tokens: Option<u32>,
-    /// What to call it and its session; made unless it is given
+    /// The id of the plan and its session (default: a new one)
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,
-    /// Start it, print its id, and leave it to the server
+    /// Start it, print its id, and return
     #[arg(long)]
     detach: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
-    /// Go on with a plan: see where it is, and decide
+    /// Return to a plan: watch it, and decide
     Follow(PlanArgs),
     Show(show::Args),
     Export(export::Args),
     List(list::Args),
 }
 
-/// Which plan.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
-    /// The plan, or any unique beginning or end of its id; the newest unless it is given
+    /// The plan, or any unique beginning or end of its id (default: the newest)
     id: Option<String>,
 }
 
@@ -96,7 +95,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
 async fn start(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let mut entities = Vec::new();
     for named in args.entities {
-        // As it is shown: any end of the plan's id will do.
+        // Accept any end of the plan's id, as lists show it.
         entities.push(match named.rsplit_once('/') {
             Some((plan, entity)) => {
                 let id = PlanArgs { id: Some(plan.to_owned()) }.find(ctx, connection).await?;
@@ -122,27 +121,17 @@ async fn start(args: Args, ctx: &CliContext, connection: &mut Connection) -> Res
     if !args.detach {
         return follow::run(ctx, connection, &plan.id).await;
     }
-    match ctx.screen.json {
-        true => ctx.screen.json(&plan)?,
-        false => ctx.screen.say(plan.id.as_str())?,
-    }
+    ctx.screen.show(&plan, plan.id.as_str())?;
     Ok(Exit::Done)
 }
 
 impl PlanArgs {
     async fn find(&self, ctx: &CliContext, connection: &mut Connection) -> Result<RunId> {
-        if let Some(Ok(id)) = self.id.as_ref().map(|text| text.parse::<RunId>()) {
-            let exact = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.plan(&id).await?)).await;
-            match exact {
-                Err(error) if find::is_unknown_run(&error) => {}
-                plan => return Ok(plan?.id),
-            }
-        }
-        let read = async |client: &Client| -> Result<Vec<RunId>> {
+        let exact = async |client: &Client, id: &RunId| Ok(client.plan(id).await?.id);
+        let newest_first = async |client: &Client| {
             let query = PlanQuery { limit: Some(200), ..PlanQuery::default() };
             Ok(client.plans(&query).await?.plans.into_iter().map(|plan| plan.id).collect())
         };
-        let newest_first = connection.ask(ctx, ActingAs::You, read).await?;
-        find::one_of("plan", self.id.as_deref(), newest_first)
+        find::one_of(ctx, connection, "plan", self.id.as_deref(), exact, newest_first).await
     }
 }

@@ -1,4 +1,4 @@
-//! `folkmoot protect`: keep the token that you decide with under a passphrase.
+//! `folkmoot protect`: encrypt your deciding token with a passphrase.
 
 use anyhow::{Context as _, Result, bail};
 use folkmoot_api::{
@@ -12,16 +12,16 @@ use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Ex
 
 const CHARS_MIN: usize = 8;
 
-/// Keep your deciding token under a passphrase, so that no program decides for you
+/// Encrypt your deciding token with a passphrase, so that no program decides for you
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The data folder keeps your token for you. As it lies there, any program that runs under your account can use it, also an agent. \
-Under a passphrase it cannot: the folder then holds the token encrypted, and in the clear only one that reads. You are asked \
-for the passphrase once by each command that decides; nothing remembers it in between.
+The data folder keeps your token. Unencrypted, any program that runs under your account can use it, including an agent. With a \
+passphrase the folder holds the token encrypted, and unencrypted only a token that reads. Each command that decides asks for the \
+passphrase; nothing remembers it in between.
 
-There is no way to decide without it: if you forget it, another admin must make you a new token.")]
+If you forget the passphrase, another admin must create a new token for you.")]
 pub(crate) struct Args {
-    /// Undo it; this asks for the passphrase
+    /// Undo it; asks for the passphrase
     #[arg(long)]
     remove: bool,
 }
@@ -48,17 +48,17 @@ async fn protect(ctx: &CliContext, connection: &mut Connection, tokens: LocalTok
     connection.answered().await?;
     let new = make(&connection.client(ActingAs::You)?, &tokens.you, TokenKind::Protected).await?;
     let (owner, secret) = (tokens.you.name.clone(), new.clone());
-    // It takes a moment, on purpose.
+    // Encrypting is slow on purpose.
     let sealed = tokio::task::spawn_blocking(move || {
         let sealed = ProtectedToken::seal(&owner, &secret, &passphrase)?;
-        // What does not open again would lock its owner out.
+        // A token that cannot be decrypted would lock its owner out.
         let opened = sealed.open(&owner, &passphrase)?;
         anyhow::ensure!(opened == secret, "what was encrypted does not decrypt");
         Ok(sealed)
     });
     let sealed = sealed.await??;
-    // Whatever fails from here on, the folder holds a token to decide with: first the one in the
-    // clear beside the protected one, then the protected one alone.
+    // If anything fails from here on, the folder still holds a deciding token: first the
+    // unencrypted one beside the protected one, then only the protected one.
     let both = LocalTokens { protected: Some(sealed), ..tokens };
     ctx.data.write_tokens(&both)?;
     let you = connection.client(ActingAs::You)?.with_token(&new);
@@ -96,14 +96,14 @@ async fn chosen(terminal: &Terminal) -> Result<String> {
     Ok(passphrase)
 }
 
-/// A new token of the folder's owner. Asked once: one whose secret nobody has seen would be worse
-/// than an error.
+/// Creates a token for the folder's owner. Not retried: a token whose secret nobody has seen would
+/// be worse than an error.
 async fn make(client: &Client, owner: &LocalToken, kind: TokenKind) -> Result<String> {
     let request = NewToken { name: owner.name.clone(), role: owner.role, capabilities: Vec::new(), kind };
     client.create_token(&request).await?.token.context("the server did not say the new token")
 }
 
-/// Ends all of the owner's tokens of these kinds.
+/// Revokes all of the owner's tokens of these kinds.
 async fn end(client: &Client, owner: &LocalToken, kinds: &[TokenKind]) -> Result<()> {
     let is_theirs =
         |token: &Token| token.name == owner.name && token.revoked_at.is_none() && kinds.contains(&token.kind);

@@ -1,5 +1,4 @@
-//! `folkmoot question …`: looking at one question, waiting for it, and closing it without an
-//! answer.
+//! `folkmoot question …`: show one question, wait for it, or close it without an answer.
 
 mod cancel;
 mod show;

@@ -1,5 +1,4 @@
-//! `folkmoot ready`: whether a server can be used. For scripts, and for whoever runs it in a
-//! container.
+//! `folkmoot ready`: whether a server is usable. For scripts and container health checks.
 
 use std::time::Duration;
 
@@ -14,14 +13,14 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Ask whether the server can be used: exit code 0 if so
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Asks the server of the data folder, or the one that --url names. It starts none.")]
+#[command(after_help = "Asks the server of the data folder, or the one that --url names. It does not start a server.")]
 pub(crate) struct Args {}
 
 pub(crate) async fn run(_: Args, ctx: &CliContext) -> Result<Exit> {
     logging::quiet(ctx)?;
     let found = ctx.url.clone().or_else(|| ctx.data.server().map(|server| server.url));
     let url = found.with_context(|| format!("no server runs in {}", ctx.data.path().display()))?;
-    // One that listens everywhere is asked here.
+    // A server that listens on all addresses is asked on loopback.
     let asked = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
     match tokio::time::timeout(ANSWER_TIMEOUT, Client::new(&asked, "")?.ready()).await {
         Ok(answered) => answered?,

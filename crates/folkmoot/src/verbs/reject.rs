@@ -1,4 +1,4 @@
-//! `folkmoot reject`: stop a gate's run, and say why.
+//! `folkmoot reject`: stop a gate's run, with a reason.
 
 use anyhow::Result;
 use folkmoot_api::{core::gate::Choice, wire::Verdict};
@@ -15,7 +15,7 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     which: GateArgs,
-    /// Why; whoever asked reads it
+    /// The reason, for the asker
     #[arg(long, short = 'm', value_name = "TEXT")]
     reason: String,
 }

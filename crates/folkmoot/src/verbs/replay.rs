@@ -1,7 +1,7 @@
-//! `folkmoot replay`: a debate once more, from what is recorded alone.
+//! `folkmoot replay`: repeat a debate from its record.
 
 use anyhow::Result;
-use folkmoot_api::{Client, core::debate::record::DebateStatus, wire::DebateReplay};
+use folkmoot_api::{Client, debate::record::DebateStatus, wire::DebateReplay};
 
 use super::debate::DebateArgs;
 use crate::{
@@ -13,10 +13,10 @@ use crate::{
     views,
 };
 
-/// Replay a debate from what is recorded: no model is asked, nothing is executed
+/// Repeat a debate from its record: no model is asked, nothing is executed
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 the same verdict or end, 1 it differs, 4 the debate is not over, so the record ends.
+Exit codes: 0 the same verdict or end, 1 it differs, 4 the debate is not over.
 
 Examples:
   folkmoot replay
@@ -30,14 +30,11 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     let id = args.which.find(ctx, connection).await?;
     let replay =
         connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.replay_debate(&id).await?)).await?;
-    match ctx.screen.json {
-        true => ctx.screen.json(&replay)?,
-        false => ctx.screen.say(told(&replay))?,
-    }
+    ctx.screen.show(&replay, told(&replay))?;
     Ok(match (&replay.differs, replay.same) {
         (Some(_), _) => Exit::Problems,
         (None, true) => Exit::Done,
-        // Ended from outside: all that there is was the same.
+        // Cancelled or failed, and the record is the same up to its end.
         (None, false) if is_over(&replay) => Exit::Done,
         (None, false) => Exit::Waiting,
     })

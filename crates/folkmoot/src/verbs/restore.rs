@@ -1,4 +1,4 @@
-//! `folkmoot restore`: a data folder, or the tables of a PostgreSQL, from a backup.
+//! `folkmoot restore`: make a data folder, or fill a PostgreSQL, from a backup.
 
 use std::path::PathBuf;
 
@@ -16,19 +16,19 @@ use crate::{
 
 /// Make a new data folder from a backup, or fill an empty PostgreSQL
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Nothing is overwritten: a folder that has a log is refused, and so is a database.\n\
-                        Put server.key back into the folder before the first start, or it makes a new one. The owner of the \
-                        folder gets tokens at the first start; all others keep theirs, also those that were revoked after the backup was \
-                        made, unless you say --revoke-tokens.")]
+#[command(after_help = "Nothing is overwritten: a folder or database that already has a log is refused.\n\
+                        Put server.key back into the folder before the first start, otherwise a new one is made. The first \
+                        start makes tokens for the owner of the folder. All other tokens are valid again, also those that \
+                        were revoked after the backup was made, unless you use --revoke-tokens.")]
 pub(crate) struct Args {
-    /// What `folkmoot backup` wrote
+    /// The file that `folkmoot backup` wrote
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// An empty PostgreSQL to fill, instead of the data folder
     #[arg(long, value_name = "URL", env = "FOLKMOOT_DATABASE", hide_env_values = true)]
     database: Option<String>,
-    /// Revoke every token of the backup: whoever was revoked since then stays so, and all others
-    /// need a new one
+    /// Revoke every token of the backup: tokens revoked since then stay revoked, and everybody else
+    /// needs a new one
     #[arg(long)]
     revoke_tokens: bool,
 }

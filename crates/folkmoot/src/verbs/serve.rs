@@ -1,4 +1,4 @@
-//! `folkmoot serve`: the server, until it is told to end.
+//! `folkmoot serve`: runs the server until a signal ends it.
 
 use std::{
     net::SocketAddr,
@@ -20,35 +20,33 @@ use crate::{
     verbs::doctor,
 };
 
-/// How long a verb that holds the folder may take to let go of it: what it was asked last is
-/// finished first.
+/// How long a verb that serves the folder may take to release it: it finishes its requests first.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long a server may take to end: five seconds for requests in flight, and the rest for what is
-/// delivered and closed.
+/// How long shutdown may take: five seconds for requests in flight, the rest for deliveries and
+/// closing.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// Serve gates and questions to agents and people
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where to listen; port 0 takes a free one
+    /// The address to listen on; port 0 means a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7400", env = "FOLKMOOT_LISTEN")]
     listen: SocketAddr,
     /// A PostgreSQL to keep the data in, instead of a file in the data folder
     #[arg(long, value_name = "URL", env = "FOLKMOOT_DATABASE", hide_env_values = true)]
     database: Option<String>,
-    /// A configuration file; folkmoot.toml in the data folder unless it is given
+    /// A configuration file (default: folkmoot.toml in the data folder)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The server's key, which servers on one PostgreSQL share; server.key in the data folder
-    /// unless it is given
+    /// The server's key, which servers on one PostgreSQL share (default: server.key in the data
+    /// folder)
     #[arg(long, value_name = "FILE", env = "FOLKMOOT_KEY_FILE", hide_env_values = true)]
     key: Option<PathBuf>,
-    /// Log as JSON, each request on a line of its own
+    /// Log as JSON, one line per request
     #[arg(long)]
     log_json: bool,
-    /// Send traces to this OpenTelemetry collector, over HTTP; else to the one that
-    /// OTEL_EXPORTER_OTLP_ENDPOINT names
+    /// Send traces to this OpenTelemetry collector over HTTP (default: OTEL_EXPORTER_OTLP_ENDPOINT)
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
 }
@@ -62,7 +60,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     let mut config = Config::new(ctx.data.clone());
     config.read_file(args.config.clone())?;
     config.read_environment(|name| std::env::var(name).ok())?;
-    // What agents would stumble over later is said now.
+    // Warn now about problems that agents would hit later.
     let equipment = doctor::equipment(doctor::read(args.config, ctx)?)?;
     if equipment.prompts_folder.is_some() {
         equipment.prompts().map_err(|why| anyhow!(why))?;
@@ -94,23 +92,22 @@ pub(crate) async fn run(args: Args, ctx: &CliContext) -> Result<Exit> {
     served.map_err(StoreStopped)?;
     let goodbye = "Folkmoot has stopped. Gates and questions that wait are kept.";
     if args.log_json {
-        // Whoever reads the log as JSON reads nothing else there.
+        // With --log-json, stderr contains only JSON.
         tracing::info!("{goodbye}");
     } else {
-        // Behind the ^C that a terminal shows.
+        // After the ^C that a terminal shows.
         let line = if ctx.screen.terminal { "\n" } else { "" };
         ctx.screen.note(format!("{line}{goodbye}"));
     }
     Ok(Exit::Done)
 }
 
-/// Ends the process where it does not end by itself, whatever is still running. What was
-/// acknowledged is durable, and whatever was in flight is taken up by the next server as after a
-/// crash.
+/// Ends the process if shutdown hangs. What was acknowledged is durable, and the next server
+/// continues what was in flight, as after a crash.
 fn end_in_time(shutdown: CancellationToken) {
     tokio::spawn(async move {
         shutdown.cancelled().await;
-        // A thread of its own: tasks may have taken all of the runtime's.
+        // A separate thread, because tasks may block all of the runtime's.
         std::thread::spawn(|| {
             std::thread::sleep(SHUTDOWN_TIMEOUT);
             eprintln!("Folkmoot did not end within {} s and is ended now.", SHUTDOWN_TIMEOUT.as_secs());
@@ -119,8 +116,8 @@ fn end_in_time(shutdown: CancellationToken) {
     });
 }
 
-/// A verb may hold the folder, for a moment or for as long as it waits. It is asked to let go, and
-/// goes on here.
+/// Another verb may be serving the folder. Asks it to release the folder; it then continues as a
+/// client.
 async fn start(config: Config) -> Result<Server, StartError> {
     let (begun, data) = (Instant::now(), config.data.clone());
     let started = loop {
@@ -132,7 +129,7 @@ async fn start(config: Config) -> Result<Server, StartError> {
         if begun.elapsed() > patience {
             break Server::start(config).await;
         }
-        // If it cannot be asked, it is still told in the end why it cannot start.
+        // If this fails, the start fails below with the reason.
         let _ = data.want();
         tokio::time::sleep(PAUSE).await;
     };

@@ -1,4 +1,4 @@
-//! `folkmoot show`: one run, where it waits and what it has done; or a gate, or a question.
+//! `folkmoot show`: one run with its waits and steps; or a gate, or a question.
 
 use anyhow::Result;
 use folkmoot_api::{
@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::ActingAs,
+    cli::AsYou,
     clock,
     connection::{
         Connection,
@@ -20,22 +20,20 @@ use crate::{
     views::{self, run::RunDetails},
 };
 
-/// Show a run: where it is, what it waits for, and what it has done
+/// Show a run: its state, what it waits for, and its steps
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The id of a gate or of a question shows that.")]
+With the id of a gate or question, shows that.")]
 pub(crate) struct Args {
-    /// The run, or any unique beginning or end of its id; none if only one is under way
+    /// The run, or any unique beginning or end of its id; optional if only one is active
     id: Option<String>,
-    /// Draw what took how long
+    /// Draw a timeline
     #[arg(long)]
     timeline: bool,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsYou,
 }
 
-/// What to show.
 enum ShowTarget {
     Run(Box<RunDetails>),
     Gate(Box<Gate>),
@@ -51,7 +49,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         })
     };
     let now = clock::now();
-    match connection.ask(ctx, args.who, read).await? {
+    match connection.ask(ctx, args.acting.who, read).await? {
         ShowTarget::Run(whole) if ctx.screen.json => ctx.screen.json(&whole.run)?,
         ShowTarget::Run(whole) if args.timeline => {
             ctx.screen.say(views::timeline::draw(&whole, now, ctx.screen.columns()))?

@@ -1,4 +1,4 @@
-//! `folkmoot start`: begin a run, to be executed by you or by a workflow.
+//! `folkmoot start`: start a run that you or a workflow execute.
 
 use anyhow::Result;
 use folkmoot_api::{
@@ -9,7 +9,7 @@ use folkmoot_api::{
 use serde_json::Value;
 
 use crate::{
-    cli::{ActingAs, json},
+    cli::{AsAgent, json},
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
@@ -19,32 +19,31 @@ use crate::{
 /// Start a run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Prints the run's id. Without --workflow it is yours to execute: `folkmoot step` records what you have
+Prints the run's id. Without --workflow you execute it yourself: `folkmoot step` records what you have
 done, `folkmoot gate open --run ID` asks for a decision in it, and `folkmoot end` ends it.
 
 Example:
   run=$(folkmoot start \"Nightly build\" --session nightly)")]
 pub(crate) struct Args {
-    /// What it is for, in a line
+    /// A title
     title: Option<String>,
-    /// The code that executes it, such as publish@1; the server must know it
+    /// The workflow that executes it, such as publish@1; the server must know it
     #[arg(long, value_name = "NAME@VERSION")]
     workflow: Option<WorkflowName>,
-    /// What it is given
+    /// The input
     #[arg(long, value_name = "JSON", value_parser = json)]
     input: Option<Value>,
-    /// The session it belongs to; one of its own unless it is given
+    /// Its session (default: a new one)
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,
-    /// Its id; made unless it is given
+    /// Its id (default: a new one)
     #[arg(long, value_name = "ID")]
     id: Option<RunId>,
-    /// Repeating the command with this key starts no second run
+    /// With the same key, a repeated command starts no second run
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsAgent,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
@@ -57,11 +56,11 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         input: args.input,
         ..StartRun::default()
     };
-    if !connection.agrees(ctx, args.who, "Start this run in your name?").await? {
+    if !connection.agrees(ctx, args.acting.who, "Start this run in your name?").await? {
         return Ok(Exit::Waiting);
     }
     let start = async |client: &Client| Ok(client.start_run(&request, Some(&key)).await?);
-    let run = connection.ask(ctx, args.who, start).await?;
+    let run = connection.ask(ctx, args.acting.who, start).await?;
     if ctx.screen.json {
         ctx.screen.json(&run)?;
     } else if ctx.screen.terminal {

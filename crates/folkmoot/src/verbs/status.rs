@@ -1,11 +1,9 @@
-//! `folkmoot status`: what waits, who is halted, which runs stopped, and what was decided last.
-
-use std::collections::HashMap;
+//! `folkmoot status`: what is pending, who is halted, which runs stopped, and the latest decisions.
 
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{GateStatus, Name, run::RunStatus},
+    core::{GateStatus, run::RunStatus},
     wire::{Gate, GateList, GateListParams, HaltStatus, Question, Run},
 };
 use serde::Serialize;
@@ -23,13 +21,12 @@ use crate::{
     views,
 };
 
-/// How many of each kind are shown: one agent that asks without end must not push away what else
-/// waits.
+/// How many of each kind are shown, so that one busy agent does not hide everything else.
 const SHOWN: usize = 25;
-/// How many decisions to look back at.
+/// How many recent decisions are shown.
 const RECENT: usize = 5;
 
-/// What waits for people, how long it still has, and who is halted
+/// Show what waits for people, the time left, and who is halted
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only what waits for a person, and who is halted
@@ -37,15 +34,15 @@ pub(crate) struct Args {
     waiting: bool,
 }
 
-/// All that waits for people.
+/// Everything that waits for people.
 #[derive(Debug, Serialize)]
 struct PendingWork {
     gates: Vec<Gate>,
     questions: Vec<Question>,
     halts: HaltStatus,
-    /// Runs that cannot go on until somebody has looked at them.
+    /// Runs that need a person.
     stopped: Vec<Run>,
-    /// Runs that wait for a provider of models.
+    /// Runs that wait for a model provider.
     away: Vec<Run>,
 }
 
@@ -91,7 +88,10 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     ctx.screen.say(fact("waiting", &format!("{gates}, {questions}")))?;
     ctx.screen.say(fact("halted", &views::hold::halted(&waiting.halts)))?;
     if !waiting.stopped.is_empty() {
-        let told = format!("{}; `folkmoot show` says why, `resume` lets it go on", count(waiting.stopped.len(), "run"));
+        let told = format!(
+            "{}; `folkmoot show` says why, `folkmoot resume` continues it",
+            count(waiting.stopped.len(), "run")
+        );
         ctx.screen.say(fact("stopped", &told))?;
     }
     if !waiting.away.is_empty() {
@@ -104,8 +104,6 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         more(ctx, held.len(), "folkmoot status --json");
     }
     let PendingWork { gates, questions, mut stopped, away, .. } = waiting;
-    let gates = interleaved(gates, |gate| &gate.requested_by);
-    let questions = interleaved(questions, |question| &question.asked_by);
     stopped.extend(away);
     if !stopped.is_empty() {
         ctx.screen.say("")?;
@@ -126,24 +124,11 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     if args.waiting { Ok(Exit::Done) } else { decided_last(ctx, connection).await }
 }
 
-/// Says how many are not shown, and what shows them.
+/// Says how many are not shown, and which verb shows them.
 fn more(ctx: &CliContext, count: usize, by: &str) {
     if count > SHOWN {
         ctx.screen.note(format!("and {} more: `{by}`", count - SHOWN));
     }
-}
-
-/// The first of each who asks, then the second of each, and so on: nobody hides what another asks.
-fn interleaved<T>(asked: Vec<T>, by: impl Fn(&T) -> &Name) -> Vec<T> {
-    let mut seen: HashMap<Name, usize> = HashMap::new();
-    let mut ranked: Vec<(usize, T)> = Vec::with_capacity(asked.len());
-    for one in asked {
-        let rank = seen.entry(by(&one).clone()).or_default();
-        ranked.push((*rank, one));
-        *rank += 1;
-    }
-    ranked.sort_by_key(|(rank, _)| *rank);
-    ranked.into_iter().map(|(_, one)| one).collect()
 }
 
 async fn decided_last(ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {

@@ -1,4 +1,4 @@
-//! `folkmoot step …`: what a script has done in a run of its own, so that it does nothing twice.
+//! `folkmoot step …`: record the steps of a script's run, so that nothing is done twice.
 
 mod begin;
 mod done;
@@ -16,7 +16,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::ActingAs,
+    cli::AsAgent,
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
@@ -42,17 +42,16 @@ pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connectio
 struct StepArgs {
     /// The run, or any unique beginning or end of its id
     run: String,
-    /// What the step is called, the same in every attempt
+    /// The step's key, the same in every attempt
     key: EntryKey,
-    /// It must not be done twice, also when nobody knows whether it was done
+    /// It must not be done twice, even if it is unknown whether it was done
     #[arg(long)]
     once: bool,
-    /// The agent that works, if it is not the token's own name
+    /// The agent that works (default: the token's own name)
     #[arg(long, value_name = "ID")]
     agent: Option<Name>,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsAgent,
 }
 
 impl StepArgs {
@@ -68,7 +67,7 @@ impl StepArgs {
         }
     }
 
-    /// Records it; whether this wrote it, or what stands was there before.
+    /// Records a step. Returns whether this request wrote it, or it was there before.
     async fn record(
         &self,
         ctx: &CliContext,
@@ -79,8 +78,7 @@ impl StepArgs {
         let record = async |client: &Client| {
             let run: RunId = find::any::<Run>(client, Some(&self.run)).await?;
             match client.record_step(&run, step, Some(&keys[0])).await {
-                // What became of a step is said of whatever was begun: nobody should have to repeat
-                // --once.
+                // The result belongs to whatever was begun, so --once need not be repeated.
                 Err(error) if error.code() == Some("step_differs") && step.state != EntryStatus::Begun => {
                     let kind = if self.once { EntryKind::Step } else { EntryKind::Once };
                     let step = RecordStep { kind: Some(kind), ..step.clone() };
@@ -89,11 +87,11 @@ impl StepArgs {
                 answered => Ok(answered?),
             }
         };
-        connection.ask(ctx, self.who, record).await
+        connection.ask(ctx, self.acting.who, record).await
     }
 }
 
-/// What now stands, in one line.
+/// The recorded step, in one line.
 fn report(ctx: &CliContext, entry: &JournalEntry, is_new: bool) -> Result<()> {
     if ctx.screen.json {
         return ctx.screen.json(entry);

@@ -1,4 +1,4 @@
-//! `folkmoot token …`: who may open and who may decide.
+//! `folkmoot token …`: who may open gates and who may decide.
 
 mod create;
 mod list;

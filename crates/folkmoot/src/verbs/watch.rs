@@ -1,4 +1,4 @@
-//! `folkmoot watch`: the feed, live. After a dropped connection it goes on where it was.
+//! `folkmoot watch`: the feed, live. After a lost connection it continues where it was.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 
 use crate::{
-    cli::ActingAs,
+    cli::{ActingAs, AsYou},
     clock,
     connection::{Connection, find, wait},
     context::CliContext,
@@ -22,25 +22,25 @@ use crate::{
         printable::one_line,
         span,
         style::{self, paint},
+        wrap::fitting,
     },
     verbs::debate,
     views,
 };
 
-/// How long a visit to the folder waits for one more event.
+/// How long to wait for one more event if this process hosts the server only briefly.
 const VISIT: Duration = Duration::from_millis(100);
-/// How old an event may be to be news.
+/// Up to which age an event counts as new.
 const LIVE: Duration = Duration::from_secs(60);
 
 /// Watch what happens, as it happens
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Begin after this position; 0 is the beginning, now unless it is given
+    /// Begin after this position; 0 is the beginning (default: now)
     #[arg(long, value_name = "N")]
     after: Option<u64>,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsYou,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
@@ -58,7 +58,7 @@ async fn follow(args: Args, ctx: &CliContext, connection: &mut Connection) -> Re
     let mut position = args.after;
     let mut answered = false;
     loop {
-        match events(ctx, connection, args.who, &mut position, &mut answered).await {
+        match events(ctx, connection, args.acting.who, &mut position, &mut answered).await {
             Ok(()) => {}
             Err(error) => match error.downcast_ref::<client::Error>() {
                 Some(cause) if (answered || ctx.url.is_none()) && wait::is_passing(cause) => {}
@@ -101,13 +101,13 @@ async fn events(
             ctx.screen.say(serde_json::to_string(&event)?)?;
         } else {
             let text = text_of(&client, &event).await;
-            ctx.screen.say(line(&event, text.as_deref()))?;
+            ctx.screen.say(fitting(&line(&event, text.as_deref())))?;
         }
     }
 }
 
-/// What a question asks. The log has the text's digest only, so the server is asked, unless it was
-/// long ago. From a list: to show a question to its asker would deliver a denial to it.
+/// The text of a question. The log has only its digest, so the server is asked, unless the event is
+/// old. Uses the list: fetching one question could count as reading a denial.
 async fn text_of(client: &Client, event: &Event) -> Option<String> {
     if event.kind != "question.asked" || clock::now().since(event.at) > LIVE {
         return None;
@@ -132,7 +132,7 @@ pub(crate) fn line(event: &Event, text: Option<&str>) -> String {
     format!("{position}  {kind}  {:<8}  {actor:<10}  {told}{text}", short(&event.stream)).trim_end().to_owned()
 }
 
-/// What happened, in the words of whoever did it.
+/// The event in words.
 pub(crate) fn details(kind: &str, payload: &Value) -> String {
     let text = |pointer: &str| payload.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let told = match kind {
@@ -180,7 +180,7 @@ fn because(word: &str, reason: &str) -> String {
     if reason.is_empty() { word.to_owned() } else { format!("{word}: {reason}") }
 }
 
-/// What sort of question it is.
+/// The type of a question.
 fn asked(payload: &Value) -> String {
     let text = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
     let halts = match text("halts") {
@@ -208,8 +208,8 @@ fn whom(payload: &Value) -> String {
     }
 }
 
-/// What was halted or resumed. A question names its agent and its session, whichever of them this
-/// is about.
+/// What was halted or resumed. A question names its agent and session; the event's kind says which
+/// is meant.
 fn target(kind: &str, payload: &Value) -> String {
     let named = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
     match kind.split('.').next() {
@@ -247,7 +247,7 @@ fn of_kind(kind: &str, payload: &Value) -> anstyle::Style {
     }
 }
 
-/// What the event happened to, as lists name it.
+/// The stream's id, as lists show it.
 fn short(stream: &str) -> &str {
     if let Some(run) = stream.strip_prefix("run:") {
         return run.parse().map_or(run, |id| if find::short_run(&id) == run { run } else { find::short(run) });

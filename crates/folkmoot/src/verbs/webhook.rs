@@ -1,4 +1,4 @@
-//! `folkmoot webhook …`: addresses that are told of events.
+//! `folkmoot webhook …`: addresses that receive events.
 
 mod add;
 mod change;
@@ -34,7 +34,6 @@ pub(crate) async fn run(verb: Verb, ctx: &CliContext, connection: &mut Connectio
     }
 }
 
-/// Which webhook
 #[derive(Debug, clap::Args)]
 struct WebhookArgs {
     /// Its name or id, as `webhook list` shows them
@@ -52,7 +51,7 @@ impl WebhookArgs {
     }
 }
 
-/// Says what a webhook is, beside its secret.
+/// Prints a webhook without its secret.
 fn say(ctx: &CliContext, webhook: &Webhook) -> Result<()> {
     if ctx.screen.json {
         return ctx.screen.json(webhook);
@@ -76,7 +75,7 @@ fn say(ctx: &CliContext, webhook: &Webhook) -> Result<()> {
     Ok(())
 }
 
-/// Shows a secret, once: alone on stdout, so that a script can take it.
+/// Prints a secret once, alone on stdout, so that a script can capture it.
 fn say_secret(ctx: &CliContext, webhook: &Webhook, what: &str) -> Result<Exit> {
     if ctx.screen.json {
         ctx.screen.json(webhook)?;
@@ -87,7 +86,6 @@ fn say_secret(ctx: &CliContext, webhook: &Webhook, what: &str) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// On one line.
 pub(crate) fn events(events: &[Pattern]) -> String {
     match events {
         [] => "gates that name it".to_owned(),

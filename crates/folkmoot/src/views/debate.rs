@@ -1,12 +1,12 @@
-//! A debate as a person reads it.
+//! A debate as text.
 
 use anstyle::Style;
 use folkmoot_api::{
     core::{
         Name, Timestamp,
-        debate::{DebateEvent, DebateProgress, DecidedBy, TurnPart, TurnState, record::DebateStatus},
         run::{Outage, Parked},
     },
+    debate::{DebateEvent, DebateProgress, DecidedBy, TurnPart, TurnState, record::DebateStatus},
     wire::{self, Artifact, Debate, DebateCost, DebateResults, DebateVerdict, Event, Fault, Gate, UndecidedAnswer},
 };
 use serde_json::Value;
@@ -21,7 +21,7 @@ use crate::{
     views,
 };
 
-/// How far it is, in a line that is drawn over.
+/// The progress, in a line that is redrawn.
 pub(crate) fn status(progress: &DebateProgress) -> String {
     let Some(phase) = progress.phase else { return paint(style::FAINT, "beginning …") };
     let waits = match progress.speaking.as_slice() {
@@ -33,7 +33,7 @@ pub(crate) fn status(progress: &DebateProgress) -> String {
     paint(style::FAINT, format!("round {} · {phase} · {turns} · {cost}{waits}", progress.round))
 }
 
-/// What was spent.
+/// The cost so far.
 pub(crate) fn cost(cost: &DebateCost) -> String {
     match cost.usd {
         usd if usd > 0.0 => format!("{} tokens, ${usd:.4}", cost.tokens),
@@ -41,8 +41,8 @@ pub(crate) fn cost(cost: &DebateCost) -> String {
     }
 }
 
-/// One thing that a debate told, in a line, with what was said where `payload` has that; nothing
-/// for what is not worth a line.
+/// One event of a debate in a line, with the agent's text if `payload` has it; `None` if it is not
+/// worth a line.
 pub(crate) fn line(told: &DebateEvent, payload: &Value) -> Option<String> {
     let said = |text: &Value| one_line(text.as_str().unwrap_or_default());
     let indented = |text: String| Some(format!("  {text}"));
@@ -68,14 +68,14 @@ pub(crate) fn line(told: &DebateEvent, payload: &Value) -> Option<String> {
             let decided = if *decided { "" } else { ", nothing decided" };
             Some(paint(style::FAINT, format!("round {round} is over{agreed}{decided}")))
         }
-        // What came of it is told next.
+        // The next event says the result.
         DebateEvent::Turn { part, state: TurnState::Answered, .. } if part == TurnPart::Reflect.word() => None,
         DebateEvent::Turn { agent, part, state, why, tool_calls, .. } => {
             let begins = said(&payload["begins"]);
             let tools =
                 if *tool_calls == 0 { String::new() } else { format!(" ({})", counted(*tool_calls, "tool call")) };
             let said = match state {
-                // What has no words is told by what follows it.
+                // Structured answers are shown by the events that follow.
                 TurnState::Answered if begins.starts_with('{') => String::new(),
                 TurnState::Answered => begins,
                 TurnState::Unparsed | TurnState::Failed | TurnState::Refused => {
@@ -128,13 +128,13 @@ pub(crate) fn line(told: &DebateEvent, payload: &Value) -> Option<String> {
     }
 }
 
-/// So many of something.
+/// A count with its noun, in the singular or plural.
 pub(crate) fn counted(count: impl std::fmt::Display, noun: &str) -> String {
     let count = count.to_string();
     if count == "1" { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// What is asked at a gate. What comes with it is named, and shown where somebody wants to see it.
+/// The request at a gate. Artifacts are only named unless `whole` is set.
 pub(crate) fn asked(gate: &Gate, now: Timestamp, whole: bool) -> String {
     let brief = Gate { artifacts: Vec::new(), ..gate.clone() };
     let mut parts = vec![views::gate::request(&brief, now, usize::MAX)];
@@ -156,7 +156,7 @@ fn artifact(artifact: &Artifact) -> String {
     format!("{name}\n{}", behind_bar(views::gate::content_lines(artifact, content)))
 }
 
-/// What was decided at a gate.
+/// The decision at a gate.
 pub(crate) fn gate_line(event: &Event) -> Option<String> {
     if event.kind != "gate.decided" {
         return None;
@@ -170,7 +170,7 @@ pub(crate) fn gate_line(event: &Event) -> Option<String> {
     Some(format!("{} by {}{reason}", paint(style, text("decision").replace('_', " ")), text("reviewer")))
 }
 
-/// The providers that it waits for from now on.
+/// The providers that it waits for.
 pub(crate) fn outage_line(event: &Event) -> Option<String> {
     if event.kind != "run.parked" {
         return None;
@@ -188,12 +188,12 @@ pub(crate) fn ranking(names: &[Name]) -> String {
     names.iter().map(Name::as_str).collect::<Vec<_>>().join(" > ")
 }
 
-/// The same of what came as JSON.
+/// The same for names in JSON.
 pub(crate) fn names(names: &[Value]) -> String {
     names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" > ")
 }
 
-/// What came of it.
+/// The result.
 pub(crate) fn ended(debate: &Debate, results: Option<&DebateResults>) -> String {
     if let Some(results) = results {
         return whole(results);
@@ -208,7 +208,7 @@ pub(crate) fn ended(debate: &Debate, results: Option<&DebateResults>) -> String 
     }
 }
 
-/// Why it has no result, without what its status says already.
+/// Why it has no result, without repeating its status.
 fn why(status: DebateStatus, fault: &Fault) -> String {
     let message = one_line(&fault.message);
     let message = message.strip_prefix("timed_out by timeout: ").unwrap_or(&message).trim_end_matches([':', ' ']);
@@ -218,7 +218,7 @@ fn why(status: DebateStatus, fault: &Fault) -> String {
     }
 }
 
-/// Where its code was committed, for a debate that has a repository.
+/// The branch of its commits, if it has a repository.
 pub(crate) fn committed(debate: &Debate) -> Option<String> {
     let branch = debate.metadata.as_ref()?.get("branch")?;
     let (repository, session) = (branch["repository"].as_str()?, branch["session"].as_str()?);
@@ -233,7 +233,7 @@ fn whole(results: &DebateResults) -> String {
         let text = printable(answer);
         parts.push(behind_bar(text.lines()));
     }
-    // The answer often has its code in it already.
+    // The answer often contains its code already.
     if let Some(code) = results.code.as_deref().map(str::trim).filter(|code| !answer.contains(*code)) {
         parts.push(behind_bar(printable(code).lines()));
     }
@@ -262,7 +262,7 @@ fn whole(results: &DebateResults) -> String {
     parts.join("\n\n")
 }
 
-/// An answer that nothing was decided about.
+/// An answer of a debate without a decision.
 fn undecided(answer: &UndecidedAnswer) -> String {
     let tests = answer.tests.map(|tests| format!("{} of {} tests pass", tests.passed, tests.of));
     let quality = answer.quality.map(|quality| format!("scored {quality:.2}"));
@@ -275,7 +275,7 @@ fn undecided(answer: &UndecidedAnswer) -> String {
     parts.join("\n")
 }
 
-/// What was decided, and by what.
+/// The decision, and what it is based on.
 pub(crate) fn decision(verdict: &DebateVerdict) -> String {
     let Some(winner) = &verdict.winner else {
         let why = verdict.no_decision.map_or_else(String::new, |why| format!(" ({})", why.word().replace('_', " ")));
@@ -300,7 +300,7 @@ pub(crate) fn decision(verdict: &DebateVerdict) -> String {
     format!("{} {by}{facts}", paint(style::GOOD, format!("{winner}'s answer wins:")))
 }
 
-/// How a debate looks in a list.
+/// The colour of a status.
 pub(crate) fn of_status(status: DebateStatus) -> Style {
     match status {
         DebateStatus::Pending | DebateStatus::Running => style::STRONG,
@@ -311,7 +311,6 @@ pub(crate) fn of_status(status: DebateStatus) -> Style {
     }
 }
 
-/// What a script may do.
 pub(crate) fn exit(debate: &Debate, results: Option<&DebateResults>) -> Exit {
     match (debate.status, results, &debate.fault) {
         (DebateStatus::Completed, Some(results), _) if results.verdict.winner.is_none() => Exit::NoDecision,
@@ -328,7 +327,7 @@ pub(crate) fn exit(debate: &Debate, results: Option<&DebateResults>) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use folkmoot_api::{core::debate::record::DebateStatus, wire::Fault};
+    use folkmoot_api::{debate::record::DebateStatus, wire::Fault};
 
     use super::why;
 

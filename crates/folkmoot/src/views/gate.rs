@@ -1,10 +1,10 @@
-//! A gate as a person reads it.
+//! A gate as text.
 
 use folkmoot_api::{
     client,
     core::{
         GateStatus, Presence, Timestamp,
-        gate::{Choice, Next},
+        gate::{Choice, Next, Risk},
     },
     wire::{Artifact, Gate, Vote},
 };
@@ -23,10 +23,19 @@ use crate::{
     views,
 };
 
-/// The longest artifact that is shown whole where several are.
-pub(crate) const LINES_MAX: usize = 40;
+/// The longest artifact that is shown whole among several.
+const LINES_MAX: usize = 40;
 
-/// What is asked, with everything that comes with it: enough to decide.
+/// How many lines of each artifact are shown before somebody decides. Nobody approves at a terminal
+/// what was not shown, where much is at stake.
+pub(crate) fn lines_max(risk: Risk) -> usize {
+    match risk {
+        Risk::Low | Risk::Medium => LINES_MAX,
+        Risk::High | Risk::Critical => usize::MAX,
+    }
+}
+
+/// The request with everything needed to decide.
 pub(crate) fn request(gate: &Gate, now: Timestamp, lines_max: usize) -> String {
     let mut parts = vec![headline(gate, now)];
     parts.extend(summary(gate).map(|summary| behind_bar(summary.lines())));
@@ -34,7 +43,7 @@ pub(crate) fn request(gate: &Gate, now: Timestamp, lines_max: usize) -> String {
     parts.join("\n\n")
 }
 
-/// Everything there is to know about a gate.
+/// Everything about a gate.
 pub(crate) fn whole(gate: &Gate, now: Timestamp) -> String {
     let decided = gate.decision.as_ref().map(|decided| match decided.presence {
         Some(presence) => format!("{}\n{}", decision(gate), paint(style::FAINT, shown_by(presence))),
@@ -102,7 +111,7 @@ fn vote(vote: &Vote) -> String {
     format!("{} {}{reason}", vote.reviewer, vote.choice)
 }
 
-/// The summary, without what the title says already.
+/// The summary without a repeated title.
 fn summary(gate: &Gate) -> Option<String> {
     match &gate.summary {
         Some(summary) => {
@@ -134,7 +143,7 @@ fn artifact(artifact: &Artifact, lines_max: usize) -> String {
     format!("{name}\n{body}{more}")
 }
 
-/// An artifact's content for a terminal: harmless, and a diff in colour.
+/// An artifact's content, safe to print, with diffs in colour.
 pub(crate) fn content_lines(artifact: &Artifact, content: &str) -> Vec<String> {
     let is_diff = artifact.media_type == "text/x-diff";
     let line = |line: &str| if is_diff { paint(style::of_diff_line(line), line) } else { line.to_owned() };
@@ -153,7 +162,7 @@ fn bytes(count: u64) -> String {
     }
 }
 
-/// How it was shown that a person decided.
+/// The presence of a decision in words.
 fn shown_by(presence: Presence) -> &'static str {
     match presence {
         Presence::Token => "It was decided with a token that somebody had made; a script may have used it.",
@@ -164,7 +173,7 @@ fn shown_by(presence: Presence) -> &'static str {
     }
 }
 
-/// What was decided, by whom and why, in one or two lines.
+/// The decision with its author and reason, in one or two lines.
 pub(crate) fn decision(gate: &Gate) -> String {
     let Some(decision) = &gate.decision else {
         let approvals = gate.tallies.iter().find(|tally| tally.choice == Choice::Approve && tally.needed > 1);
@@ -211,15 +220,15 @@ fn words(word: &str) -> String {
     word.replace('_', " ")
 }
 
-/// That somebody must decide, and how, for whoever is not asked here.
+/// Says that somebody must decide, and how.
 pub(crate) fn waits(ctx: &CliContext, gate: &Gate) -> String {
     format!("Waits for a decision: {}\n{}", one_line(&gate.title), ways(ctx, gate))
 }
 
-/// That only a person decides, for an agent that reads it.
+/// Shown to an agent instead of the commands that decide.
 pub(crate) const A_PERSON_DECIDES: &str = "Somebody who may decide must do so, with a token of theirs.";
 
-/// How others decide on it, if it is a person who reads this.
+/// The commands that decide, if a person reads this.
 pub(crate) fn ways(ctx: &CliContext, gate: &Gate) -> String {
     if !ctx.screen.notes_are_read {
         return format!("  {A_PERSON_DECIDES}");
@@ -238,7 +247,6 @@ pub(crate) fn ways(ctx: &CliContext, gate: &Gate) -> String {
         .join("\n")
 }
 
-/// Whether somebody else has decided already.
 pub(crate) fn is_decided(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(client::Error::Problem(problem)) if problem.code == "gate_decided")
 }

@@ -1,4 +1,4 @@
-//! What keeps agents from working, as a person reads it.
+//! What halts agents, as text.
 
 use folkmoot_api::{
     core::{Scope, Timestamp},
@@ -12,7 +12,7 @@ use crate::{
     terminal::{printable::one_line, span, style, table::TableRow},
 };
 
-/// Questions and halts, one a line, in the order in which they are given.
+/// Questions and halts, one per line, in the given order.
 pub(crate) fn print(ctx: &CliContext, holds: &[&BlockedBy]) -> anyhow::Result<()> {
     let now = clock::now();
     let rows = holds.iter().map(|hold| row(hold, now, ctx.screen.terminal)).collect();
@@ -24,7 +24,7 @@ fn row(hold: &BlockedBy, now: Timestamp, terminal: bool) -> TableRow {
     let kind = hold.question_type.map_or("halt", |kind| kind.word());
     let why = match (&hold.reason, hold.denied) {
         (Some(reason), _) => one_line(reason),
-        (None, true) => "denied, and whoever asked has not acknowledged that yet".to_owned(),
+        (None, true) => "denied; the asker has not acknowledged it yet".to_owned(),
         (None, false) => "waits for an answer".to_owned(),
     };
     let cells = [id.to_owned(), kind.to_owned(), scope(hold), span::ago(hold.since, now), why];

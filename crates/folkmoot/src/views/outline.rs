@@ -1,8 +1,8 @@
-//! JSON as people read it: what a debate brings to a gate in words, and everything else a line
-//! each.
+//! JSON as text: the artifacts of debates in words, everything else one line per value.
 
 use folkmoot_api::{
-    core::{Name, agent::Share, debate},
+    core::Name,
+    debate::{self as debate, agent::Share},
     wire::DebateVerdict,
 };
 use serde::Deserialize;
@@ -25,7 +25,7 @@ pub(crate) fn of(json: &Value) -> String {
     }
 }
 
-/// The artifacts of a debate's gates that have a view of their own.
+/// The artifacts of a debate's gates that have their own view.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum ArtifactOutline {
@@ -50,7 +50,7 @@ fn known(json: &Value) -> Option<String> {
     })
 }
 
-/// Who wins and by what, each ballot, and what speaks against it.
+/// The winner and the reason, each ballot, and the dissent.
 fn votes(verdict: debate::DebateVerdict) -> String {
     let ballots: Vec<String> = verdict
         .ballots

@@ -1,7 +1,7 @@
-//! A plan as a person reads it.
+//! A plan as text.
 
 use folkmoot_api::{
-    core::plan::{PlanGateRequest, PlanStatus, code},
+    debate::plan::{PlanGateRequest, PlanStatus, code},
     wire::{Gate, Plan},
 };
 
@@ -20,7 +20,7 @@ use crate::{
 /// How long a bar is.
 const BAR: usize = 24;
 
-/// How far it is, in a line.
+/// The progress, in a line.
 pub(crate) fn progress(plan: &Plan) -> String {
     let done = plan.current_iteration.saturating_sub(1).min(plan.total_iterations);
     format!("{} {}", bar(done, plan.total_iterations), one_line(&plan.message))
@@ -31,9 +31,9 @@ fn bar(done: u32, of: u32) -> String {
     format!("{}{}", paint(style::GOOD, "█".repeat(filled)), paint(style::FAINT, "░".repeat(BAR - filled)))
 }
 
-/// What is asked, with everything that is needed to decide.
+/// The request with everything needed to decide.
 pub(crate) fn asked(plan: &Plan, gate: &Gate) -> String {
-    // The summary may be only the beginning of it.
+    // The summary may be cut; the artifact is whole.
     let whole = gate.artifacts.iter().find(|artifact| artifact.media_type == "text/markdown");
     let text = whole.and_then(|artifact| artifact.content.as_deref()).or(gate.summary.as_deref()).unwrap_or("(erased)");
     let mut parts = vec![paint(style::STRONG, one_line(&gate.title)), behind_bar(printable(text).trim_end().lines())];
@@ -41,11 +41,11 @@ pub(crate) fn asked(plan: &Plan, gate: &Gate) -> String {
     parts.join("\n\n") + "\n"
 }
 
-/// What there is by now.
+/// The progress as bars.
 fn chart(plan: &Plan, gate: &Gate) -> Option<String> {
     let request = gate.artifacts.iter().find(|artifact| artifact.name == "request.json")?.content.as_ref()?;
     let request: PlanGateRequest = serde_json::from_str(request).ok()?;
-    if request.approval_type != folkmoot_api::core::plan::ApprovalType::Checkpoint {
+    if request.approval_type != folkmoot_api::debate::plan::ApprovalType::Checkpoint {
         return None;
     }
     let total = plan.total_iterations;
@@ -74,12 +74,12 @@ fn chart(plan: &Plan, gate: &Gate) -> Option<String> {
     )
 }
 
-/// That somebody must decide, and how, for whoever is not asked here.
+/// Says that somebody must decide, and how.
 pub(crate) fn waits(ctx: &CliContext, plan: &Plan, gate: &Gate) -> String {
     format!("{} ({})\n{}", one_line(&plan.message), plan.id, views::gate::ways(ctx, gate))
 }
 
-/// What came of it.
+/// The result.
 pub(crate) fn ended(ctx: &CliContext, plan: &Plan) -> String {
     match (plan.status, &plan.result, &plan.fault) {
         (PlanStatus::Complete, Some(result), _) => {
@@ -123,7 +123,6 @@ fn words(status: PlanStatus) -> &'static str {
     }
 }
 
-/// What a script may do.
 pub(crate) fn exit(plan: &Plan) -> Exit {
     match (plan.status, &plan.fault) {
         (PlanStatus::Complete, _) => Exit::Done,

@@ -1,4 +1,4 @@
-//! A question as a person reads it.
+//! A question as text.
 
 use folkmoot_api::{
     core::{Scope, Timestamp, question::QuestionStatus},
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// What is asked, with everything that is needed to answer.
+/// The question with everything needed to answer.
 pub(crate) fn request(question: &Question, now: Timestamp) -> String {
     let rows = [("options", options(question)), ("default", default(question, now))];
     [headline(question, now), text(question), table::facts(rows)]
@@ -27,7 +27,7 @@ pub(crate) fn request(question: &Question, now: Timestamp) -> String {
         .join("\n")
 }
 
-/// Everything there is to know about a question.
+/// Everything about a question.
 pub(crate) fn whole(question: &Question, now: Timestamp) -> String {
     let reminds =
         question.remind_at.map(|at| format!("{}, {} times so far", span::day_and_time(at), question.reminders));
@@ -80,7 +80,7 @@ fn default(question: &Question, now: Timestamp) -> Option<String> {
     }
 }
 
-/// Whom it halts, while it waits.
+/// Whom it halts while it is pending.
 fn halts(question: &Question) -> Option<String> {
     Some(match (question.halts?, &question.session_id) {
         (Scope::All, _) => "everyone".to_owned(),
@@ -94,7 +94,7 @@ fn left(question: &Question, now: Timestamp) -> String {
     if question.deadline.moment().is_none_or(|deadline| deadline <= now) { left } else { format!("{left} left") }
 }
 
-/// Who really asked, and as whom.
+/// The principal that asked, and the agent it asked for.
 pub(crate) fn asker(question: &Question) -> String {
     let (asked_by, agent) = (&question.asked_by, &question.agent_id);
     if asked_by == agent { agent.to_string() } else { format!("{asked_by} as {agent}") }
@@ -118,7 +118,7 @@ pub(crate) fn story(question: &Question) -> String {
     if why.is_empty() || closed.status == QuestionStatus::Expired { who } else { format!("{who}: {why}") }
 }
 
-/// An answer as a script takes it: a text bare, anything else as JSON.
+/// An answer for a script: a text bare, anything else as JSON.
 pub(crate) fn bare(answer: &Value) -> String {
     answer.as_str().map_or_else(|| answer.to_string(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! A run as a person reads it.
+//! A run as text.
 
 use anyhow::Result;
 use folkmoot_api::{
@@ -25,12 +25,12 @@ use crate::{
 /// How much of a result a table shows.
 const BRIEF_CHARS: usize = 200;
 
-/// A run, with all that can be said of it.
+/// A run with its gates, questions, steps and children.
 #[derive(Debug)]
 pub(crate) struct RunDetails {
     pub(crate) run: Run,
     pub(crate) journal: Vec<JournalEntry>,
-    /// Of the run; the newest where there are very many.
+    /// The run's gates; if there are very many, the newest.
     pub(crate) gates: Vec<Gate>,
     pub(crate) questions: Vec<Question>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct RunDetails {
 /// The widest key in a table on a terminal.
 const KEY_COLUMNS: usize = 40;
 
-/// Everything there is to know about a run but its steps. `folkmoot` is how to call this program.
+/// Everything about a run except its steps. `folkmoot` is how to call this program.
 pub(crate) fn whole(whole: &RunDetails, now: Timestamp, folkmoot: &str) -> String {
     let run = &whole.run;
     let mut parts = vec![headline(run, now), facts(run)];
@@ -64,7 +64,7 @@ fn headline(run: &Run, now: Timestamp) -> String {
     format!("{}\n{status} · {started}{took}", paint(style::STRONG, title(run)))
 }
 
-/// Where it is, in a word: one that something halts does not look busy.
+/// Its status in a word. A halted run does not look busy.
 fn status(run: &Run) -> (&'static str, anstyle::Style) {
     match run.halted_by.is_empty() {
         true => (run.status.word(), style::of_run(run.status)),
@@ -98,7 +98,7 @@ fn facts(run: &Run) -> String {
     ])
 }
 
-/// What it waits for, each with what to do about it.
+/// What it waits for, each with the commands to use.
 fn waits(whole: &RunDetails, at: &WaitingAt, now: Timestamp, folkmoot: &str) -> String {
     let mut lines = vec![paint(style::STRONG, "Waits for")];
     let mut item = |what: String, ways: &[String]| {
@@ -130,21 +130,21 @@ fn waits(whole: &RunDetails, at: &WaitingAt, now: Timestamp, folkmoot: &str) -> 
     lines.join("\n")
 }
 
-/// The providers that something waits for, for a list of facts.
+/// The providers that it waits for, as a fact.
 pub(crate) fn outage_lines(outages: &[Outage]) -> Option<String> {
     let lines: Vec<String> = outages.iter().map(|outage| one_line(&outage.line(clock::now()))).collect();
     (!lines.is_empty()).then(|| lines.join("; "))
 }
 
-/// The providers that a run waits for, and what to do when they are back.
+/// The providers that a run waits for, and how to retry now.
 pub(crate) fn outages(outages: &[Outage], run: &RunId, now: Timestamp, folkmoot: &str) -> Option<String> {
     let waits = outages.iter().map(|outage| paint(style::WARN, one_line(&outage.line(now))));
     let resume = paint(style::COMMAND, format!("{folkmoot} resume {}", find::short_run(run)));
-    let hint = format!("It goes on by itself when they are back. {resume} tries now.");
+    let hint = format!("It continues by itself when they are back. {resume} tries now.");
     (!outages.is_empty()).then(|| waits.chain([hint]).collect::<Vec<_>>().join("\n"))
 }
 
-/// How it ended, by whom and why, and what it gave.
+/// How it ended, by whom and why, with its output.
 fn ending(run: &Run) -> Option<String> {
     let ending = run.ending.as_ref()?;
     let word = paint(style::of_run(run.status), ending.outcome);
@@ -160,7 +160,7 @@ fn ending(run: &Run) -> Option<String> {
     Some(format!("{word} by {}{why}{}", ending.by, output.unwrap_or_default()))
 }
 
-/// What became of a run, in one line.
+/// How a run ended, in one line.
 pub(crate) fn report(ctx: &CliContext, run: &Run) -> Result<()> {
     if ctx.screen.json {
         return ctx.screen.json(run);
@@ -199,13 +199,13 @@ pub(crate) fn row(run: &Run, now: Timestamp, terminal: bool) -> TableRow {
 
 pub(crate) const COLUMNS: [&str; 7] = ["RUN", "STATUS", "BY", "STEPS", "STARTED", "TOOK", "TITLE"];
 
-/// A step as a row. A pipe gets the whole key.
+/// A row for a step. A pipe gets the whole key.
 pub(crate) fn step(entry: &JournalEntry, now: Timestamp, is_over: bool, terminal: bool) -> TableRow {
     let key = one_line(entry.key.as_str());
     let key = if terminal { shortened(&key, KEY_COLUMNS) } else { key };
     let took = match entry.duration_ms {
         Some(millis) => span::short(std::time::Duration::from_millis(millis)),
-        // Its run is over, and nobody ever said what became of it.
+        // The run is over, and the step's result is unknown.
         None if is_over => String::new(),
         None => format!("{} so far", span::short(now.since(entry.began_at))),
     };
@@ -216,7 +216,7 @@ pub(crate) fn step(entry: &JournalEntry, now: Timestamp, is_over: bool, terminal
 
 pub(crate) const STEPS: [&str; 5] = ["STEP", "KIND", "STATE", "TOOK", "WHAT CAME OF IT"];
 
-/// What came of a step.
+/// The outcome of a step.
 fn told(entry: &JournalEntry) -> String {
     let tried = if entry.attempts > 1 { format!(" (attempt {})", entry.attempts) } else { String::new() };
     let text = match (entry.state, &entry.error, &entry.outcome) {
@@ -229,14 +229,14 @@ fn told(entry: &JournalEntry) -> String {
     format!("{text}{tried}").trim().to_owned()
 }
 
-/// What a step gave, as a script takes it: a text bare, anything else as JSON.
+/// A step's result for a script: a text bare, anything else as JSON.
 pub(crate) fn step_result(entry: &JournalEntry) -> Option<String> {
     let result = entry.result.as_deref().map(|result| result.get()).filter(|result| *result != "null")?;
-    // Too deep for a reader of ours, it is shown as it is.
+    // JSON that is nested too deeply to parse is shown as it is.
     Some(serde_json::from_str(result).map_or_else(|_| result.to_owned(), |result| super::question::bare(&result)))
 }
 
-/// As [`step_result`], on one line, and not much of it.
+/// As [`step_result`], on one line and shortened.
 fn brief_result(entry: &JournalEntry) -> String {
     let text = step_result(entry).unwrap_or_default();
     let start: String = text.chars().take(BRIEF_CHARS).collect();

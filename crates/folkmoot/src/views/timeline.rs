@@ -1,4 +1,4 @@
-//! What took how long: one bar a step, all on one axis of time.
+//! A timeline: one bar per step on a common axis.
 //!
 //! ```text
 //!               0            1 min        2 min        3 min
@@ -30,9 +30,9 @@ use crate::{
     views::run::RunDetails,
 };
 
-/// The narrowest axis that says anything.
+/// The narrowest useful axis.
 const AXIS_MIN: usize = 12;
-/// The widest that what came of a step is told.
+/// The widest outcome text.
 const WORD_MAX: usize = 12;
 
 /// One line of the drawing.
@@ -41,9 +41,9 @@ struct Bar {
     label: String,
     what: BarKind,
     from: Timestamp,
-    /// `None` where it goes on.
+    /// `None` if it is not over.
     to: Option<Timestamp>,
-    /// What came of it.
+    /// The outcome.
     word: String,
     style: Style,
 }
@@ -52,9 +52,9 @@ struct Bar {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BarKind {
     Work,
-    /// A person is waited for.
+    /// Waits for a person.
     Person,
-    /// The clock, or another run, is waited for.
+    /// Waits for the clock or another run.
     Else,
 }
 
@@ -68,7 +68,7 @@ impl BarKind {
     }
 }
 
-/// The whole drawing, `columns` wide.
+/// Draws the timeline, `columns` wide.
 pub(crate) fn draw(whole: &RunDetails, now: Timestamp, columns: usize) -> String {
     let run = &whole.run;
     let end = run.ended_at.unwrap_or(now).max(run.started_at);
@@ -92,7 +92,7 @@ pub(crate) fn draw(whole: &RunDetails, now: Timestamp, columns: usize) -> String
         .join("\n")
 }
 
-/// All that took time, in the order in which it began. Gates and questions of somebody else's agent
+/// Everything that took time, in the order of its beginning. Gates and questions of outside agents
 /// are in no journal.
 fn bars(whole: &RunDetails, end: Timestamp) -> Vec<Bar> {
     let is_over = whole.run.ended_at.is_some();
@@ -109,7 +109,7 @@ fn bars(whole: &RunDetails, end: Timestamp) -> Vec<Bar> {
     let steps = whole.journal.iter().filter_map(of_step);
     let mut bars: Vec<Bar> = steps.chain(gates).chain(questions).collect();
     for bar in &mut bars {
-        // A run that was cancelled leaves steps behind that never came to their end.
+        // A cancelled run leaves unfinished steps behind.
         bar.to = bar.to.or(is_over.then_some(end));
     }
     bars.sort_by_key(|bar| bar.from);
@@ -149,7 +149,6 @@ fn of_question(question: &Question) -> Bar {
     Bar { label, what: BarKind::Person, from, to, word: word.to_owned(), style: Style::new() }
 }
 
-/// How everything is placed.
 #[derive(Debug)]
 struct Drawing {
     start: Timestamp,
@@ -162,8 +161,7 @@ struct Drawing {
 impl Drawing {
     fn new(bars: &[Bar], start: Timestamp, end: Timestamp, columns: usize) -> Self {
         let widest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or_default();
-        // What began before the run's row was written, by a clock that is not ours, still has its
-        // place.
+        // Another clock may have put a step before the run's start; show it anyway.
         let start = bars.iter().map(|bar| bar.from).min().map_or(start, |first| first.min(start));
         let label = widest(&mut bars.iter().map(|bar| bar.label.width())).min((columns * 3 / 10).max(8));
         let took = widest(&mut bars.iter().map(|bar| took(bar, end).width()));
@@ -182,7 +180,7 @@ impl Drawing {
                 let width = width.max(1).min(self.axis - from.min(self.axis - 1));
                 format!("{}▶", bar.what.glyph().to_string().repeat(width - 1))
             }
-            // Too short to be seen, and still there.
+            // Too short for a full column, but still visible.
             (Some(_), 0) => "▏".to_owned(),
             (Some(_), width) => bar.what.glyph().to_string().repeat(width),
         };
@@ -197,7 +195,7 @@ impl Drawing {
             .to_owned()
     }
 
-    /// Where on the axis a moment is.
+    /// The column of a point in time.
     fn column(&self, moment: Timestamp) -> usize {
         let total = self.end.since(self.start).as_micros().max(1);
         let offset = moment.since(self.start).as_micros().min(total);
@@ -205,7 +203,7 @@ impl Drawing {
         usize::try_from(column).unwrap_or(self.axis)
     }
 
-    /// The moments that round numbers stand for, above what they stand for.
+    /// The axis with round times as labels.
     fn axis(&self) -> String {
         let total = self.end.since(self.start);
         let tick = tick(total, (self.axis / 10).max(1));
@@ -225,12 +223,12 @@ impl Drawing {
     }
 }
 
-/// How long it took; how long it has taken, where it goes on.
+/// How long it took, or has taken so far.
 fn took(bar: &Bar, end: Timestamp) -> String {
     span::short(bar.to.unwrap_or(end).since(bar.from))
 }
 
-/// The roundest span of which at most so many fit into `total`.
+/// The roundest interval of which at most `most` fit into `total`.
 fn tick(total: Duration, most: usize) -> Duration {
     const SECOND: u64 = 1_000_000;
     const ROUND: [u64; 31] = [
@@ -269,14 +267,14 @@ fn tick(total: Duration, most: usize) -> Duration {
     let fits = |micros: &&u64| total.as_micros() <= u128::from(**micros) * most as u128;
     let largest = ROUND[ROUND.len() - 1];
     let micros = ROUND.iter().find(fits).copied().unwrap_or_else(|| {
-        // Years: as many of the largest as it takes.
+        // Longer than the largest unit: use multiples of it.
         let count = total.as_micros() / (u128::from(largest) * most as u128) + 1;
         largest.saturating_mul(u64::try_from(count).unwrap_or(u64::MAX))
     });
     Duration::from_micros(micros)
 }
 
-/// What the glyphs mean that are there.
+/// Explains the glyphs in use.
 fn legend(bars: &[Bar]) -> String {
     let shows = |what: BarKind| bars.iter().any(|bar| bar.what == what);
     let entries = [

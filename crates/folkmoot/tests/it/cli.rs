@@ -32,7 +32,6 @@ mod service;
 mod status;
 mod talk;
 mod token;
-mod upgrade;
 mod watch;
 mod workflows;
 

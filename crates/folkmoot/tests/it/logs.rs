@@ -105,7 +105,7 @@ fn when_debugging_each_command_is_told_inside_its_request() {
         commands.iter().find(inside).unwrap_or_else(|| panic!("no command of {request}: {commands:?}"))
     };
     let opened = of("first-1");
-    assert_eq!((&opened["message"], &opened["span"]["otel.name"]), (&json!("done"), &json!("open")), "{opened}");
+    assert_eq!((&opened["message"], &opened["span"]["otel.name"]), (&json!("done"), &json!("gate.open")), "{opened}");
     assert!(opened["span"]["command"].as_str().is_some_and(|id| id.starts_with("cmd-")), "{opened}");
     assert!(opened["span"]["position"].as_u64().is_some_and(|position| position > 0), "{opened}");
     let refused = of("second-2");

@@ -113,7 +113,7 @@ fn a_request_and_its_command_are_spans_in_its_callers_trace() {
     ] {
         assert_eq!(text(&request.attributes, key).as_deref(), Some(value), "{key} of {request:?}");
     }
-    let command = trace.iter().find(|span| span.name == "open").expect("the command is a span");
+    let command = trace.iter().find(|span| span.name == "gate.open").expect("the command is a span");
     assert_eq!(command.parent_span_id, request.span_id);
     assert!(text(&command.attributes, "command").is_some_and(|id| id.starts_with("cmd-")), "{command:?}");
     assert_eq!(text(&command.attributes, "together").as_deref(), Some("1"), "{command:?}");

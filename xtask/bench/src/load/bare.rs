@@ -1,4 +1,4 @@
-//! One request after another on each connection: what HTTP alone allows.
+//! Consecutive requests on each connection: the limit of HTTP alone.
 
 use std::{net::SocketAddr, time::Instant};
 

@@ -1,4 +1,4 @@
-//! "May I work?", again and again.
+//! Clearance requests.
 
 use std::time::Instant;
 

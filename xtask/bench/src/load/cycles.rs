@@ -1,5 +1,4 @@
-//! Full gate cycles: an agent opens a gate and waits on it, a reviewer approves it, the agent is
-//! told.
+//! Gate cycles: an agent opens a gate and waits, a reviewer approves it, the agent is told.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +39,7 @@ pub(crate) struct Opened {
     pub(crate) digest: String,
 }
 
-/// Longer than the server's own patience, so that its answer is what we see.
+/// Longer than the server's own limit, so that we see its answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(40);
 
 impl<'a> Pair<'a> {

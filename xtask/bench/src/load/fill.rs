@@ -1,5 +1,4 @@
-//! Puts large content into the database, so that whatever keeps some of it in memory has as much as
-//! it will keep.
+//! Fills the database with large content, so that all caches reach their full size.
 
 use std::time::Instant;
 
@@ -8,7 +7,7 @@ use anyhow::{Context, Result};
 use super::{Found, Target, tally::summarise};
 use crate::http::Connection;
 
-/// As large as a summary may be, and a little less.
+/// A little less than the longest summary.
 const SUMMARY_BYTES: usize = 250_000;
 
 pub(super) async fn run(target: Target, megabytes: usize) -> Result<Found> {
@@ -16,7 +15,7 @@ pub(super) async fn run(target: Target, megabytes: usize) -> Result<Found> {
     let (begun, mut took) = (Instant::now(), Vec::new());
     for n in 0..megabytes * 1_000_000 / SUMMARY_BYTES {
         let began = Instant::now();
-        // Each of its own: the same content is stored once.
+        // Unique, because equal content is stored once.
         let summary = format!("{n:09} ").repeat(SUMMARY_BYTES / 10);
         let body = format!(r#"{{"title":"Fill","summary":"{summary}","timeout_ms":"never"}}"#);
         let asked = agent.ask("POST", "/v1/gates", &target.agent_token, body.as_bytes()).await?;

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::{Found, Target, cycles::open, tally::summarise};
 use crate::http::Connection;
 
-/// A day: none of them may fall due while they are looked at.
+/// A day, so that none expires during the measurement.
 const TIMEOUT_MS: u64 = 86_400_000;
 
 pub(super) async fn run(target: Target, clients: usize, times: usize) -> Result<Found> {

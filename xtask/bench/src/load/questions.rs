@@ -1,4 +1,4 @@
-//! Full question cycles: an agent asks and waits for clearance, a reviewer answers, the agent is
+//! Question cycles: an agent asks and waits for clearance, a reviewer answers, the agent is
 //! cleared.
 
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::{Found, Tally, Target, Window, tally::together};
 use crate::http::{Connection, find};
 
-/// Longer than the server's own patience, so that its answer is what we see.
+/// Longer than the server's own limit, so that we see its answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(40);
 
 pub(super) async fn run(target: Target, clients: usize, window: Window) -> Result<Found> {

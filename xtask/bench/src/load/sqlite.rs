@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::{Found, Tally, Window};
 
-/// About what a gate's row and its event take.
+/// About the size of a gate's row and its event.
 pub(super) const ROW: &str = concat!(
     "01234567890123456789012345678901234567890123456789",
     "01234567890123456789012345678901234567890123456789",

@@ -1,4 +1,4 @@
-//! Gate cycles at a rate that is given, however fast the server could be.
+//! Gate cycles at a fixed rate.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ pub(super) async fn run(target: Target, clients: usize, per_second: f64, window:
     let every = Duration::from_secs_f64(clients as f64 / per_second);
     let begin = Instant::now();
     together(clients, window, |number, tally| {
-        // One after the other, not all at once.
+        // Staggered starts.
         let first = begin + every.mul_f64(number as f64 / clients as f64);
         client(target.clone(), first, every, tally)
     })
@@ -27,7 +27,7 @@ async fn client(target: Target, first: Instant, every: Duration, mut tally: Tall
         pair.approve(&gate).await?;
         pair.both_answered().await?;
         tally.finished(began);
-        // Whoever has fallen behind does not catch up in a burst.
+        // A client that fell behind does not catch up in a burst.
         next = (next + every).max(Instant::now());
     }
     Ok(tally)

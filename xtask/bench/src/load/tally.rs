@@ -1,4 +1,4 @@
-//! Counting what is finished inside the window, and how long each took.
+//! Counts what finishes inside the window, and its duration.
 
 use std::{
     future::Future,
@@ -40,7 +40,7 @@ impl Tally {
     }
 }
 
-/// Runs as many clients as asked, all over one window. The first error is the result of all.
+/// Runs concurrent clients over one window. The first error is the result.
 pub(super) async fn together<F>(clients: usize, window: Window, client: impl Fn(usize, Tally) -> F) -> Result<Found>
 where
     F: Future<Output = Result<Tally>> + Send + 'static,

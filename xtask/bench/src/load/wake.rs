@@ -6,8 +6,7 @@ use anyhow::Result;
 
 use super::{Found, Target, cycles::Pair, tally::summarise};
 
-/// Long enough for the waiter to be parked: a decision that comes first would be found, not waited
-/// for.
+/// Long enough for the waiter to be parked: an earlier decision would be found, not waited for.
 const PARKED: Duration = Duration::from_millis(2);
 
 pub(super) async fn run(target: &Target, times: usize) -> Result<Found> {

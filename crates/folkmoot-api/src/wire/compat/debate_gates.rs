@@ -7,21 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::wire::schema;
-
 /// A gate of a debate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GateRequest {
     /// Unique across everything.
-    #[schema(value_type = String)]
     pub id: GateId,
     /// The debate that waits.
-    #[schema(value_type = String)]
     pub debate_id: RunId,
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// After which phase.
-    #[schema(value_type = String)]
     pub phase: Phase,
     /// What is to be decided; empty where it was erased.
     pub summary: String,
@@ -30,10 +24,8 @@ pub struct GateRequest {
     #[schema(value_type = Object)]
     pub artifacts: BTreeMap<String, Value>,
     /// When it was opened.
-    #[schema(value_type = String, format = DateTime)]
     pub requested_at: Timestamp,
     /// Where it is.
-    #[schema(schema_with = schema::status)]
     pub status: GateStatus,
 }
 
@@ -48,13 +40,9 @@ pub struct GateRequests {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GateDecision {
     /// On which gate.
-    #[schema(value_type = String)]
     pub request_id: GateId,
-    #[schema(schema_with = schema::decision_word)]
     pub decision: DecisionWord,
-    #[schema(value_type = String)]
     pub reviewer: Name,
     pub reason: String,
-    #[schema(value_type = String, format = DateTime)]
     pub decided_at: Timestamp,
 }

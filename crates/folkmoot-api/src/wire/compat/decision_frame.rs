@@ -39,43 +39,35 @@ pub enum DecisionFrameBody {
 /// A gate that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Required {
-    #[schema(value_type = String)]
     pub decision_id: GateId,
     /// Its run, else its session, else empty.
     pub task_id: String,
     /// The run's title, else the gate's.
     pub task_title: String,
     /// As its requester calls the part of the work.
-    #[schema(value_type = String)]
     pub phase: Phase,
     /// How it is decided.
-    #[schema(value_type = String)]
     pub gate_type: GateType,
     /// The gate's title.
     pub question: String,
     /// The gate's summary.
     pub context: String,
     /// When it was opened.
-    #[schema(value_type = String, format = DateTime)]
     pub requested_at: Timestamp,
 }
 
 /// A gate that is decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Resolved {
-    #[schema(value_type = String)]
     pub decision_id: GateId,
     /// Its run, else its session, else empty.
     pub task_id: String,
     /// As its requester calls the part of the work.
-    #[schema(value_type = String)]
     pub phase: Phase,
     /// Whether the run may go on.
     pub approved: bool,
     pub reason: String,
     /// Who; `timeout` where it was the clock.
-    #[schema(value_type = String)]
     pub resolved_by: Name,
-    #[schema(value_type = String, format = DateTime)]
     pub resolved_at: Timestamp,
 }

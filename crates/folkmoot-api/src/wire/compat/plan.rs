@@ -1,15 +1,13 @@
 //! The planner API: its requests and answers.
 
-use folkmoot_core::{
-    Name, SessionId, Timestamp,
-    plan::{ApprovalStatus, ApprovalType},
-};
+use folkmoot_core::{Name, SessionId, Timestamp};
+use folkmoot_debate::plan::{ApprovalStatus, ApprovalType};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
-use crate::wire::schema;
-
 /// Asks for a plan.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"goal": "Open a second bakery", "max_iterations": 6, "checkpoint_interval": 3}))]
@@ -18,16 +16,12 @@ pub struct PlanRequest {
     #[schema(min_length = 1, max_length = 16384)]
     pub goal: String,
     /// How many iterations; 6 unless it is given. One runs at once, more are proposed first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 20)]
     pub max_iterations: Option<u32>,
     /// After how many of them people are asked; 3 unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 10)]
     pub checkpoint_interval: Option<u32>,
     /// The session; one of its own unless it is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
     /// Parts of earlier plans to build on, each as `plan/entity`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -35,34 +29,26 @@ pub struct PlanRequest {
 }
 
 /// Says what becomes of a proposal or a checkpoint.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalResponse {
     /// As the request calls it.
     pub approval_id: String,
     /// What becomes of it. There is none that is meant when nothing is said.
-    #[schema(schema_with = schema::approval_status)]
     pub approval_status: ApprovalStatus,
     /// A proposal to put in place of the one that was shown, with `adjust_requested`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adjusted_proposal: Option<String>,
     /// How to go on from here, with `adjust_strategy`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adjusted_strategy: Option<String>,
     /// What to change, or why.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
     /// Whose approval it is, where the id does not say: a bare `checkpoint_iter3` exists in every
     /// session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_session_id)]
     pub session_id: Option<SessionId>,
     /// Who decides: nobody but you.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(schema_with = schema::maybe_name)]
     pub reviewer: Option<Name>,
     /// When it was said. What counts is when it arrived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
 }
 
@@ -90,7 +76,6 @@ pub struct ApprovalRequest {
     /// `awaiting_approval`
     pub status: String,
     /// `proposal` or `checkpoint`
-    #[schema(schema_with = schema::approval_type)]
     pub approval_type: ApprovalType,
     pub approval_id: String,
     /// What is proposed.
@@ -110,10 +95,8 @@ pub struct ApprovalRequest {
     /// What was found since the last checkpoint.
     pub insights: Option<Vec<String>>,
     /// When it was asked.
-    #[schema(value_type = String, format = DateTime)]
     pub timestamp: Timestamp,
     /// In which session.
-    #[schema(value_type = String)]
     pub session_id: SessionId,
 }
 
@@ -123,7 +106,6 @@ pub struct AwaitingProposal {
     /// `awaiting_approval`
     pub status: String,
     /// `proposal`
-    #[schema(schema_with = schema::approval_type)]
     pub approval_type: ApprovalType,
     pub approval_id: String,
     /// What is proposed, whole.
@@ -135,10 +117,8 @@ pub struct AwaitingProposal {
     /// After how many of them people are asked.
     pub checkpoint_interval: u32,
     /// In which session.
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// When it was asked.
-    #[schema(value_type = String, format = DateTime)]
     pub timestamp: Timestamp,
     /// What to do.
     pub next_action: String,
@@ -152,7 +132,6 @@ pub struct PlanInProgress {
     /// `planning_in_progress`
     pub status: String,
     /// In which session.
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// The iteration that was begun last; 0 before the first.
     pub current_iteration: u32,
@@ -168,7 +147,6 @@ pub struct AwaitingCheckpoint {
     /// `awaiting_approval`
     pub status: String,
     /// `checkpoint`
-    #[schema(schema_with = schema::approval_type)]
     pub approval_type: ApprovalType,
     pub approval_id: String,
     /// After which iteration.
@@ -184,10 +162,8 @@ pub struct AwaitingCheckpoint {
     /// Data points that there are by now.
     pub data_points_collected: u64,
     /// In which session.
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// When it was asked.
-    #[schema(value_type = String, format = DateTime)]
     pub timestamp: Timestamp,
     /// What to do.
     pub next_action: String,
@@ -201,7 +177,6 @@ pub struct PlanComplete {
     /// `complete`
     pub status: String,
     /// In which session.
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// The last iteration that is in it.
     pub iterations_completed: u32,
@@ -214,7 +189,6 @@ pub struct PlanComplete {
     /// The names of its parts.
     pub memory_entities: Vec<String>,
     /// When it was complete.
-    #[schema(value_type = String, format = DateTime)]
     pub timestamp: Timestamp,
 }
 
@@ -228,7 +202,6 @@ pub struct PlanCancelled {
     /// For people.
     pub message: String,
     /// In which session.
-    #[schema(value_type = String)]
     pub session_id: SessionId,
 }
 
@@ -246,13 +219,13 @@ pub struct PlanPaused {
     /// For people.
     pub message: String,
     /// In which session.
-    #[schema(value_type = String)]
     pub session_id: SessionId,
     /// What comes next.
     pub next_action: String,
 }
 
 /// It did not work.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PlanError {
     /// `error`
@@ -264,10 +237,7 @@ pub struct PlanError {
     /// What happened, and what to do.
     pub message: String,
     /// Which approval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_id: Option<String>,
     /// In which session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
     pub session_id: Option<SessionId>,
 }

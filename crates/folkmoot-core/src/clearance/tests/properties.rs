@@ -11,8 +11,8 @@ use crate::{
     Action, Actor, Event, Halt, HaltId, Name, Question, QuestionId, Role, Scope, SessionId, Timeout, Timestamp,
     audit::{AuditedRow, check_row},
     clearance::Target,
-    halt::{Notice, Raising},
-    question::{Asking, Close, Closing, QuestionPolicy, QuestionState, QuestionStatus, QuestionType},
+    halt::{self, NewHalt, Notice},
+    question::{self, Close, NewQuestion, QuestionPolicy, QuestionState, QuestionStatus, QuestionType, Reply},
     transcript::{World, principal, time},
 };
 
@@ -202,11 +202,11 @@ struct Step {
 /// What somebody does. Numbers choose among what there is then, so that commands meet.
 #[derive(Clone, Debug)]
 enum What {
-    Ask(Box<Asking>),
+    Ask(Box<NewQuestion>),
     Close(usize, Close),
     Fetch(usize),
     Lapse(usize),
-    Raise(Raising),
+    Raise(NewHalt),
     Lift(usize),
 }
 
@@ -218,22 +218,31 @@ impl What {
         // One in eight comes too late.
         let question = |n: usize| if n.is_multiple_of(8) { among(&all, n / 8) } else { among(&open, n / 8) };
         Some(match self {
-            What::Ask(asking) => {
+            What::Ask(new_question) => {
                 let id: QuestionId = format!("q{n:02}").parse().unwrap();
-                let usual = QuestionPolicy::default().usual(asking.question_type);
-                Action::Ask { asking: Box::new(Asking { id, ..*asking }), usual }
+                let defaults = QuestionPolicy::default().defaults(new_question.question_type);
+                Action::Question(question::Action::Ask {
+                    new_question: Box::new(NewQuestion { id, ..*new_question }),
+                    defaults,
+                })
             }
-            What::Close(n, close) => Action::Close(Closing { question: question(n)?, close, reason: String::new() }),
+            What::Close(n, close) => Action::Question(question::Action::Close(Reply {
+                question: question(n)?,
+                close,
+                reason: String::new(),
+            })),
             What::Fetch(n) => {
                 let denied = |question: &&&Question| question.status() == QuestionStatus::Denied;
                 let denied: Vec<_> = all.iter().filter(denied).copied().collect();
-                Action::Fetch { question: among(&denied, n)?, reason: String::new() }
+                Action::Question(question::Action::Fetch { question: among(&denied, n)?, reason: String::new() })
             }
-            What::Lapse(n) => Action::Lapse { question: question(n)? },
-            What::Raise(raising) => Action::Raise(Raising { id: format!("h{n:02}").parse().unwrap(), ..raising }),
+            What::Lapse(n) => Action::Question(question::Action::TimerDue { question: question(n)? }),
+            What::Raise(new_halt) => {
+                Action::Halt(halt::Action::Raise(NewHalt { id: format!("h{n:02}").parse().unwrap(), ..new_halt }))
+            }
             What::Lift(n) => {
                 let ids: Vec<&HaltId> = world.halts.keys().collect();
-                Action::Lift { halt: (*ids.get(n.checked_rem(ids.len())?)?).clone() }
+                Action::Halt(halt::Action::Lift { halt: (*ids.get(n.checked_rem(ids.len())?)?).clone() })
             }
         })
     }
@@ -246,11 +255,11 @@ const EVERYBODY: [&str; 9] = ["alice", "bob", "ada", "max", "bot", "elf", "mon",
 fn a_step() -> impl Strategy<Value = Step> {
     let wait = select(vec![0, 0, 0, 0, 1, 60, 300, 900]).prop_map(Duration::from_secs);
     let what = prop_oneof![
-        6 => (mostly(&["bot", "elf", "alice"]), an_asking().prop_map(|asking| What::Ask(Box::new(asking)))),
+        6 => (mostly(&["bot", "elf", "alice"]), a_new_question().prop_map(|new_question| What::Ask(Box::new(new_question)))),
         6 => (mostly(&["alice", "bob", "ada"]), (any::<usize>(), a_close()).prop_map(|(n, close)| What::Close(n, close))),
         3 => (mostly(&["bot", "elf", "alice"]), any::<usize>().prop_map(What::Fetch)),
         3 => (mostly(&["system"]), any::<usize>().prop_map(What::Lapse)),
-        2 => (mostly(&["ada", "mon"]), a_raising().prop_map(What::Raise)),
+        2 => (mostly(&["ada", "mon"]), a_new_halt().prop_map(What::Raise)),
         2 => (mostly(&["ada", "max"]), any::<usize>().prop_map(What::Lift)),
     ];
     (wait, what).prop_map(|(wait, (who, what))| Step { who, wait, what })
@@ -272,25 +281,27 @@ fn a_scope() -> impl Strategy<Value = Scope> {
     select(vec![Scope::Agent, Scope::Session, Scope::All])
 }
 
-fn an_asking() -> impl Strategy<Value = Asking> {
+fn a_new_question() -> impl Strategy<Value = NewQuestion> {
     let question_type = select(QuestionType::WORDS).prop_map(|word| word.parse().unwrap());
     let options = select(vec![vec![], vec![], vec!["a", "b"], vec!["a", "a"]]);
     let default = option::weighted(0.4, select(vec![json!("a"), json!("x"), json!({ "n": [0.1, null] })]));
     let minutes = |n: u64| Timeout::After(Duration::from_secs(60 * n));
     let timeout = option::of(select(vec![minutes(0), minutes(1), minutes(5), Timeout::Never]));
     let who = (option::weighted(0.3, an_agent()), option::of(a_session()), option::weighted(0.3, a_scope()));
-    (question_type, who, options, default, timeout).prop_map(|(question_type, who, options, default, timeout)| Asking {
-        id: "unnumbered".parse().unwrap(),
-        agent_id: who.0,
-        run_id: None,
-        session_id: who.1,
-        question_type,
-        text: format!("{question_type}?"),
-        options: options.into_iter().map(str::to_owned).collect(),
-        default,
-        timeout,
-        halts: who.2,
-        priority: None,
+    (question_type, who, options, default, timeout).prop_map(|(question_type, who, options, default, timeout)| {
+        NewQuestion {
+            id: "unnumbered".parse().unwrap(),
+            agent_id: who.0,
+            run_id: None,
+            session_id: who.1,
+            question_type,
+            text: format!("{question_type}?"),
+            options: options.into_iter().map(str::to_owned).collect(),
+            default,
+            timeout,
+            halts: who.2,
+            priority: None,
+        }
     })
 }
 
@@ -305,9 +316,9 @@ fn a_close() -> impl Strategy<Value = Close> {
 }
 
 /// Mostly with the id that goes with its scope.
-fn a_raising() -> impl Strategy<Value = Raising> {
+fn a_new_halt() -> impl Strategy<Value = NewHalt> {
     let ids = (an_agent(), a_session(), prop::bool::weighted(0.1));
-    (a_scope(), ids).prop_map(|(scope, (agent, session, both))| Raising {
+    (a_scope(), ids).prop_map(|(scope, (agent, session, both))| NewHalt {
         id: "unnumbered".parse().unwrap(),
         scope,
         agent_id: Some(agent).filter(|_| both || scope == Scope::Agent),

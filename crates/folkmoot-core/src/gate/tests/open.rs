@@ -166,7 +166,8 @@ fn a_pending_duplicate_whose_time_is_over_is_settled_before_the_next_opens() {
     check(
         r#"
         09:00 bot opens a "Deploy" key=k run=run-1    → pending
-        09:29:59 bot opens b "Deploy" key=k           → unchanged: existing a, pending
+        09:29:58 bot opens b "Deploy" key=k           → refused: dedupe_conflict a
+        09:29:59 bot opens b "Deploy" key=k run=run-1 → unchanged: existing a, pending
         09:30 bot opens c "Deploy" key=k              → pending
         log on=a                                      → opened, decided
         log on=c                                      → opened

@@ -9,8 +9,8 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use crate::{
     Action, Actor, Deadline, Digest, Gate, GateId, Name, Role, RunId, Timeout, Timestamp,
     gate::{
-        Amendment, Choice, DecisionWord, Extension, GateKind, GatePolicy, GateState, Next, OnTimeout, Opening, Risk,
-        Verdict,
+        self, Amendment, Choice, DecisionWord, Extension, GateKind, GatePolicy, GateState, NewGate, Next, OnTimeout,
+        Review, Risk,
     },
     transcript::{World, principal, time},
 };
@@ -29,15 +29,15 @@ proptest! {
                 name => Actor::Principal(principal(name)),
             };
             let action = match action {
-                Action::Open { opening, contents, .. } => Action::Open { opening, policy: policy.clone(), contents },
-                Action::Decide(Verdict { digest: Some(SEEN), gate, choice, reason, feedback, edited, force, reviewer }) => {
+                Action::Gate(gate::Action::Open { new_gate, contents, .. }) => Action::Gate(gate::Action::Open { new_gate, policy: policy.clone(), contents }),
+                Action::Gate(gate::Action::Decide(Review { digest: Some(SEEN), gate, choice, reason, feedback, edited, force, reviewer })) => {
                     let digest = world.gates.get(&gate).map(|gate| gate.digest);
-                    Action::Decide(Verdict { digest, gate, choice, reason, feedback, edited, force, reviewer })
+                    Action::Gate(gate::Action::Decide(Review { digest, gate, choice, reason, feedback, edited, force, reviewer }))
                 }
                 other => other,
             };
             // Ids are made by the server and never repeat.
-            if matches!(&action, Action::Open { opening, .. } if world.gates.contains_key(&opening.id)) {
+            if matches!(&action, Action::Gate(gate::Action::Open { new_gate, .. }) if world.gates.contains_key(&new_gate.id)) {
                 continue;
             }
             let before = world.clone();
@@ -176,14 +176,15 @@ const ON_TIMEOUT: [OnTimeout; 4] = [OnTimeout::Fail, OnTimeout::Approve, OnTimeo
 /// who may.
 fn a_step() -> impl Strategy<Value = Step> {
     let wait = select(vec![0, 0, 0, 0, 0, 0, 1, 1, 59, 60]).prop_map(Duration::from_secs);
-    let extension = (a_gate(), a_timeout()).prop_map(|(gate, timeout)| Action::Extend(Extension { gate, timeout }));
+    let extension = (a_gate(), a_timeout())
+        .prop_map(|(gate, timeout)| Action::Gate(gate::Action::Extend(Extension { gate, timeout })));
     let action = prop_oneof![
-        4 => (mostly(&["bot", "alice"]), an_opening()),
+        4 => (mostly(&["bot", "alice"]), a_new_gate()),
         4 => (mostly(&["bot", "alice"]), an_amendment()),
-        10 => (mostly(&["alice", "bob", "carol", "ada", "max"]), a_verdict()),
+        10 => (mostly(&["alice", "bob", "carol", "ada", "max"]), a_review()),
         1 => (mostly(&["bot", "ada"]), extension),
-        1 => (mostly(&["vera"]), a_gate().prop_map(|gate| Action::Cancel { gate, reason: String::new() })),
-        1 => (mostly(&["system"]), a_gate().prop_map(|gate| Action::Expire { gate })),
+        1 => (mostly(&["vera"]), a_gate().prop_map(|gate| Action::Gate(gate::Action::Cancel { gate, reason: String::new() }))),
+        1 => (mostly(&["system"]), a_gate().prop_map(|gate| Action::Gate(gate::Action::TimerDue { gate }))),
     ];
     (wait, action).prop_map(|(wait, (who, action))| Step { who, wait, action })
 }
@@ -225,7 +226,7 @@ fn a_risk() -> impl Strategy<Value = Risk> {
     select(vec![Risk::Low, Risk::Medium, Risk::Medium, Risk::Critical])
 }
 
-fn an_opening() -> impl Strategy<Value = Action> {
+fn a_new_gate() -> impl Strategy<Value = Action> {
     let reviewers = select(vec![vec![], vec!["alice", "bob"], vec!["alice", "bob", "carol"]]);
     let what = (a_gate(), a_text(), a_risk(), select(vec![GateKind::Custom, GateKind::Proposal, GateKind::Checkpoint]));
     let who = (
@@ -240,7 +241,7 @@ fn an_opening() -> impl Strategy<Value = Action> {
         let (id, summary, risk, kind) = what;
         let (reviewers, quorum, reject_quorum, on_behalf_of) = who;
         let (timeout, on_timeout, dedupe_key) = when;
-        let opening = Opening {
+        let new_gate = NewGate {
             run_id: Some(format!("run-{id}").parse().unwrap()),
             id,
             session_id: None,
@@ -261,7 +262,11 @@ fn an_opening() -> impl Strategy<Value = Action> {
             notification_channels: Vec::new(),
             on_behalf_of: on_behalf_of.map(|name| name.parse().unwrap()),
         };
-        Action::Open { opening: Box::new(opening), policy: GatePolicy::default(), contents: Vec::new() }
+        Action::Gate(gate::Action::Open {
+            new_gate: Box::new(new_gate),
+            policy: GatePolicy::default(),
+            contents: Vec::new(),
+        })
     })
 }
 
@@ -269,7 +274,7 @@ fn an_amendment() -> impl Strategy<Value = Action> {
     (a_gate(), option::of(a_text()), option::of(a_text()), option::of(a_risk())).prop_map(
         |(gate, title, summary, risk)| {
             let amendment = Amendment { gate, title, summary, risk, artifacts: None };
-            Action::Amend { amendment, policy: GatePolicy::default(), contents: Vec::new() }
+            Action::Gate(gate::Action::Amend { amendment, policy: GatePolicy::default(), contents: Vec::new() })
         },
     )
 }
@@ -278,11 +283,20 @@ fn an_amendment() -> impl Strategy<Value = Action> {
 const SEEN: Digest = Digest::ZERO;
 
 /// Often what is allowed, so that gates do get decided.
-fn a_verdict() -> impl Strategy<Value = Action> {
+fn a_review() -> impl Strategy<Value = Action> {
     let choice = select(vec![Choice::Approve, Choice::Approve, Choice::Reject, Choice::Adjust, Choice::Pause]);
     let digest = prop_oneof![4 => Just(None), 4 => Just(Some(SEEN)), 1 => Just(Some(Digest::of(b"stale")))];
-    let verdict = (a_gate(), choice, a_text(), option::of(a_text()), digest, prop::bool::weighted(0.1));
-    verdict.prop_map(|(gate, choice, reason, feedback, digest, force)| {
-        Action::Decide(Verdict { gate, choice, reason, feedback, edited: None, digest, force, reviewer: None })
+    let review = (a_gate(), choice, a_text(), option::of(a_text()), digest, prop::bool::weighted(0.1));
+    review.prop_map(|(gate, choice, reason, feedback, digest, force)| {
+        Action::Gate(gate::Action::Decide(Review {
+            gate,
+            choice,
+            reason,
+            feedback,
+            edited: None,
+            digest,
+            force,
+            reviewer: None,
+        }))
     })
 }

@@ -15,10 +15,10 @@ use crate::{
     Action, Actor, Command, Deadline, Digest, Fact, Gate, GateId, Judgement, Loaded, Name, Quota, Row, Run, RunId,
     Subject, Timeout, TimerChange, Timestamp,
     gate::{
-        Amendment, Choice, Extension, GateEvent, GateKind, GatePolicy, GateState, OnTimeout, Opening, Risk, SelfReview,
-        Verdict,
+        self, Amendment, Choice, Extension, GateEvent, GateKind, GatePolicy, GateState, NewGate, OnTimeout, Review,
+        Risk, SelfReview,
     },
-    judge,
+    judge, run,
     transcript::{CAST, principal, time},
 };
 use model::{Asked, Model, NEVER, Rules, Said, Step, View, Wish};
@@ -196,12 +196,12 @@ impl Desk {
     fn action(&self, step: &Step) -> Action {
         let gate: GateId = id(step.gate);
         match &step.wish {
-            Wish::Open(asked) => Action::Open {
-                opening: Box::new(opening(gate, asked)),
+            Wish::Open(asked) => Action::Gate(gate::Action::Open {
+                new_gate: Box::new(new_gate(gate, asked)),
                 policy: self.policy.clone(),
                 contents: Vec::new(),
-            },
-            Wish::Amend { title, summary, risk } => Action::Amend {
+            }),
+            Wish::Amend { title, summary, risk } => Action::Gate(gate::Action::Amend {
                 amendment: Amendment {
                     gate,
                     title: title.map(str::to_owned),
@@ -211,8 +211,8 @@ impl Desk {
                 },
                 policy: self.policy.clone(),
                 contents: Vec::new(),
-            },
-            Wish::Decide(said) => Action::Decide(Verdict {
+            }),
+            Wish::Decide(said) => Action::Gate(gate::Action::Decide(Review {
                 gate,
                 choice: word(said.choice),
                 reason: said.reason.to_owned(),
@@ -221,10 +221,10 @@ impl Desk {
                 digest: said.seen.map(|revision| self.digest(step.gate, revision)),
                 force: said.force,
                 reviewer: said.claims.map(word),
-            }),
-            Wish::Extend(wait) => Action::Extend(Extension { gate, timeout: timeout(*wait) }),
-            Wish::Cancel => Action::Cancel { gate, reason: String::new() },
-            Wish::Expire => Action::Expire { gate },
+            })),
+            Wish::Extend(wait) => Action::Gate(gate::Action::Extend(Extension { gate, timeout: timeout(*wait) })),
+            Wish::Cancel => Action::Gate(gate::Action::Cancel { gate, reason: String::new() }),
+            Wish::Expire => Action::Gate(gate::Action::TimerDue { gate }),
         }
     }
 
@@ -235,17 +235,19 @@ impl Desk {
 
     fn load(&self, command: &Command) -> Loaded {
         let needs = command.needs();
-        let gate = needs.gate.and_then(|id| self.gates.get(id)).cloned();
+        let gate = needs.gate.id.and_then(|id| self.gates.get(id)).cloned();
         let summary = gate.as_ref().and_then(|gate| self.texts.get(&gate.content.summary)).cloned();
-        let pending_duplicate = needs.pending_duplicate.and_then(|(name, key)| {
+        let pending_duplicate = needs.gate.pending_duplicate.and_then(|(name, key)| {
             let is_pending_duplicate =
                 |gate: &&Gate| gate.requested_by == *name && gate.dedupe_key.as_deref() == Some(key);
             self.gates.values().filter(is_pending_duplicate).find(|gate| gate.decision().is_none()).cloned()
         });
-        let run = needs.run.and_then(|id| self.runs.get(id)).cloned();
+        let run = needs.run.id.and_then(|id| self.runs.get(id)).cloned();
         let of_cast = |name: &Name| CAST.contains(&name.as_str()).then(|| principal(name.as_str()));
         let principals = needs.principals.iter().filter_map(of_cast).collect();
-        Loaded { gate, summary, pending_duplicate, run, principals, ..Loaded::default() }
+        let gate = gate::Loaded { gate, summary, pending_duplicate };
+        let run = run::Loaded { run, ..run::Loaded::default() };
+        Loaded { gate, run, principals, ..Loaded::default() }
     }
 
     fn write(&mut self, events: Vec<Fact>, rows: Vec<Row>, timers: Vec<TimerChange>) {
@@ -334,9 +336,9 @@ fn view(gate: &Gate) -> View {
     }
 }
 
-fn opening(id: GateId, asked: &Asked) -> Opening {
+fn new_gate(id: GateId, asked: &Asked) -> NewGate {
     let kind: GateKind = word(asked.kind);
-    Opening {
+    NewGate {
         id,
         run_id: asked.run.map(word),
         session_id: None,

@@ -1,6 +1,6 @@
 use crate::{
     Action, Actor, Outcome,
-    question::{Asking, AtTimeout, QuestionPolicy, QuestionType, TypeDefaults},
+    question::{self, AtTimeout, NewQuestion, QuestionPolicy, QuestionType, TypeDefaults},
     transcript::{World, check, play, principal, time},
 };
 
@@ -163,7 +163,7 @@ fn silence_never_answers_an_approval_or_an_emergency() {
 #[test]
 fn silence_never_answers_an_approval_whatever_the_caller_says_is_usual() {
     for question_type in [QuestionType::Approval, QuestionType::Emergency] {
-        let asking = Asking {
+        let new_question = NewQuestion {
             id: "q1".parse().unwrap(),
             agent_id: None,
             run_id: None,
@@ -176,8 +176,9 @@ fn silence_never_answers_an_approval_whatever_the_caller_says_is_usual() {
             halts: None,
             priority: None,
         };
-        let usual = TypeDefaults { default: Some("approve".into()), ..QuestionPolicy::default().usual(question_type) };
-        let ask = Action::Ask { asking: Box::new(asking), usual };
+        let defaults =
+            TypeDefaults { default: Some("approve".into()), ..QuestionPolicy::default().defaults(question_type) };
+        let ask = Action::Question(question::Action::Ask { new_question: Box::new(new_question), defaults });
         let outcome = World::default().execute(Actor::Principal(principal("bot")), ask, time("09:00"));
         let Ok(Outcome::Question(question)) = outcome else { panic!("{outcome:?}") };
         assert_eq!((question.default.clone(), question.at_timeout()), (None, AtTimeout::Remind));

@@ -1,8 +1,8 @@
 use serde_json::Value;
 
 use crate::{
-    Action, Actor, Refusal,
-    question::{Close, Closing},
+    Actor, Refusal,
+    question::{self, Close, Reply},
     text::{ANSWER_BYTES_MAX, JSON_DEPTH_MAX, REASON_BYTES_MAX, SUMMARY_BYTES_MAX, TITLE_BYTES_MAX},
     transcript::{check, play, principal, time},
 };
@@ -91,8 +91,8 @@ fn options_are_few_and_each_is_offered_once() {
 /// Answers of any shape, to a question that offers nothing.
 fn answered(answer: Value) -> Result<(), &'static str> {
     let mut world = play("09:00 bot asks q1 BLOCKING");
-    let closing = Closing { question: "q1".parse().unwrap(), close: Close::Answer(answer), reason: String::new() };
-    let result = world.execute(Actor::Principal(principal("alice")), Action::Close(closing), time("09:01"));
+    let reply = Reply { question: "q1".parse().unwrap(), close: Close::Answer(answer), reason: String::new() };
+    let result = world.execute(Actor::Principal(principal("alice")), question::Action::Close(reply), time("09:01"));
     match result {
         Ok(_) => Ok(()),
         Err(Refusal::Invalid { field, .. }) => Err(field),

@@ -170,6 +170,31 @@ fn a_run_that_somebody_else_executes_does_not_pass_a_gate_that_stopped_it() {
 }
 
 #[test]
+fn a_run_that_somebody_else_executes_does_not_pass_a_gate_that_it_withdrew() {
+    check(
+        r#"
+        policy reject_quorum=2
+        09:00 bot starts r1                                       → outside
+        09:01 bot opens g1 run=r1 quorum=2 reviewers=alice,bob,carol → pending
+        09:01 bob rejects on=g1 "no"                              → pending, bob reject
+        09:02 bot cancels on=g1                                   → cancelled by bot, stop
+        09:03 bot records a begins                                → refused: gate_stopped
+        09:03 bot ends "1"                                        → refused: gate_stopped
+        09:04 bot opens g2 run=r1                                 → pending
+        09:05 alice approves on=g2                                → approved by alice, proceed
+        09:05 bot records a begins                                → begun, 1 attempt
+        09:05 bot records a does "1"                              → done "1", 1 attempt
+        09:06 alice opens g3 run=r1                               → pending
+        09:07 bot records b begins                                → refused: gate_pending
+        09:08 alice cancels on=g3                                 → cancelled by alice, stop
+        09:08 bot records b begins                                → begun, 1 attempt
+        09:08 bot records b does "1"                              → done "1", 1 attempt
+        09:09 bot ends "1"                                        → completed by bot
+        "#,
+    );
+}
+
+#[test]
 fn the_last_decision_counts_however_the_gates_were_opened() {
     check(
         r#"

@@ -82,7 +82,7 @@ fn every_kind_of_event_reads_back_as_it_was_written() {
         Conclusion::Completed { output: "{}".to_owned() },
         Conclusion::Failed { code: "boom".to_owned(), message: "it broke".to_owned() },
     ];
-    let ended = conclusions.map(|conclusion| end(run, &conclusion, initiator.clone(), at).unwrap());
+    let ended = conclusions.map(|conclusion| end::end(run, &conclusion, initiator.clone(), at).unwrap());
     let claimed = |epoch| RunEvent::Claimed { initiator: initiator.clone(), node: "n1".parse().unwrap(), epoch, at };
     let events = [
         RunEvent::Started(Box::new(run.start.clone())),

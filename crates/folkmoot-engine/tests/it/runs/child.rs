@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use folkmoot_core::run::{RunLimits, Starting};
+use folkmoot_core::run::{NewRun, RunLimits};
 use folkmoot_engine::{Ctx, Failure, GateSpec, Workflows};
 
 use super::House;
@@ -79,7 +79,7 @@ async fn a_run_can_be_started_under_the_longest_key_by_the_one_with_the_longest_
         Ok(())
     }
     let house = House::with(Workflows::new().with("starts@1", starts).with("nothing@1", nothing)).await;
-    let starting = Starting {
+    let new_run = NewRun {
         id: "r".repeat(128).parse().unwrap(),
         workflow: Some("starts@1".parse().unwrap()),
         title: String::new(),
@@ -87,6 +87,6 @@ async fn a_run_can_be_started_under_the_longest_key_by_the_one_with_the_longest_
         input: None,
         limits: RunLimits::default(),
     };
-    let run = house.engine.start_run(agent().into(), starting).await.unwrap();
+    let run = house.engine.start_run(agent().into(), new_run).await.unwrap();
     house.outcome(&run.start.id).await.unwrap();
 }

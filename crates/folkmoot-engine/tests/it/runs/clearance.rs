@@ -10,8 +10,8 @@ use std::{
 
 use folkmoot_core::{
     Role, Scope,
-    halt::Raising,
-    question::{Asking, Close, Closing, QuestionType},
+    halt::NewHalt,
+    question::{Close, NewQuestion, QuestionType, Reply},
 };
 use folkmoot_engine::{Ctx, Failure, GateSpec, QuestionSpec, Workflows};
 
@@ -47,7 +47,7 @@ async fn an_emergency_stops_all_runs_before_their_next_step_and_its_answer_relea
     for id in &runs {
         house.parked(id).await;
     }
-    let asking = Asking {
+    let new_question = NewQuestion {
         id: house.engine.new_question_id(),
         agent_id: None,
         run_id: None,
@@ -60,7 +60,7 @@ async fn an_emergency_stops_all_runs_before_their_next_step_and_its_answer_relea
         halts: None,
         priority: None,
     };
-    let emergency = house.engine.ask(agent().into(), asking).await.unwrap();
+    let emergency = house.engine.ask(agent().into(), new_question).await.unwrap();
     for id in &runs {
         house.approve(id).await;
     }
@@ -72,8 +72,8 @@ async fn an_emergency_stops_all_runs_before_their_next_step_and_its_answer_relea
     house.restart(workflows).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!((count.load(Ordering::SeqCst), house.engine.active_runs()), (0, 0));
-    let closing = Closing { question: emergency.id, close: Close::Answer("put out".into()), reason: String::new() };
-    house.engine.close_question(alice().into(), closing).await.unwrap();
+    let reply = Reply { question: emergency.id, close: Close::Answer("put out".into()), reason: String::new() };
+    house.engine.close_question(alice().into(), reply).await.unwrap();
     for id in &runs {
         house.outcome(id).await.unwrap();
     }
@@ -90,14 +90,14 @@ async fn a_halted_agent_stops_only_where_it_works() {
     }
     let house = House::with(Workflows::new().with("two@1", two)).await;
     let admin = principal("root", Role::Admin);
-    let raising = Raising {
+    let new_halt = NewHalt {
         id: house.engine.new_halt_id(),
         scope: Scope::Agent,
         agent_id: Some("bob".parse().unwrap()),
         session_id: None,
         reason: "look first".to_owned(),
     };
-    let halt = house.engine.raise_halt(admin.clone().into(), raising).await.unwrap();
+    let halt = house.engine.raise_halt(admin.clone().into(), new_halt).await.unwrap();
     let id = house.start("two@1", &()).await;
     let run = house.parked(&id).await;
     assert_eq!(house.engine.waiting_at(&run).await.unwrap().held, ["bob".parse().unwrap()]);
@@ -117,8 +117,8 @@ async fn a_denial_is_heard_by_the_workflow_and_holds_it_no_longer() {
     let id = house.start("asks@1", &()).await;
     let run = house.parked(&id).await;
     let question = house.engine.waiting_at(&run).await.unwrap().questions.pop().unwrap();
-    let closing = Closing { question: question.id, close: Close::Deny, reason: "no".to_owned() };
-    house.engine.close_question(alice().into(), closing).await.unwrap();
+    let reply = Reply { question: question.id, close: Close::Deny, reason: "no".to_owned() };
+    house.engine.close_question(alice().into(), reply).await.unwrap();
     assert_eq!(house.outcome(&id).await.unwrap(), serde_json::json!([false, 1]));
 }
 
@@ -132,8 +132,8 @@ async fn a_denial_is_the_same_in_every_pass() {
     let id = house.start("asks@1", &()).await;
     let run = house.parked(&id).await;
     let question = house.engine.waiting_at(&run).await.unwrap().questions.pop().unwrap();
-    let closing = Closing { question: question.id, close: Close::Deny, reason: "no".to_owned() };
-    house.engine.close_question(alice().into(), closing).await.unwrap();
+    let reply = Reply { question: question.id, close: Close::Deny, reason: "no".to_owned() };
+    house.engine.close_question(alice().into(), reply).await.unwrap();
     house.gate(&id).await;
     house.parked(&id).await;
     house.restart(Workflows::new().with("asks@1", asks)).await;

@@ -4,9 +4,9 @@ use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use folkmoot_core::{
     GateStatus, Role,
-    gate::{Choice, Verdict},
-    question::{Close, Closing, QuestionStatus, QuestionType},
-    run::{RunLimits, Starting},
+    gate::{Choice, Review},
+    question::{Close, QuestionStatus, QuestionType, Reply},
+    run::{NewRun, RunLimits},
 };
 use folkmoot_engine::{
     Ctx, Engine, Failure, GateQuery, GateSpec, QuestionQuery, QuestionSpec, Retry, Workflows,
@@ -138,7 +138,7 @@ fn a_step_that_fails_is_tried_again_as_often_as_it_may() {
 
 /// Starts the sample if it is not there, decides whatever waits, and writes down what came of it.
 pub async fn live_through(engine: &Engine, traces: &Traces) {
-    let starting = Starting {
+    let new_run = NewRun {
         id: "sample".parse().unwrap(),
         workflow: Some("sample@1".parse().unwrap()),
         title: String::new(),
@@ -147,7 +147,7 @@ pub async fn live_through(engine: &Engine, traces: &Traces) {
         limits: RunLimits::default(),
     };
     // A life before this one may have started it.
-    let _ = engine.start_run(agent().into(), starting).await;
+    let _ = engine.start_run(agent().into(), new_run).await;
     loop {
         decide(engine, traces).await;
         let id = "sample".parse().unwrap();
@@ -168,8 +168,8 @@ async fn decide(engine: &Engine, traces: &Traces) {
         let asked = view.gate.content.title.strip_prefix("Was ").and_then(|rest| rest.strip_suffix(" done?"));
         let done = asked.is_some_and(|key| traces.read().keys().any(|(_, happened)| happened == key));
         let said = match done {
-            true => Verdict { edited: Some("null".to_owned()), ..Verdict::on(&view.gate, Choice::Adjust, "I looked") },
-            false => Verdict::on(&view.gate, Choice::Approve, "so"),
+            true => Review { edited: Some("null".to_owned()), ..Review::on(&view.gate, Choice::Adjust, "I looked") },
+            false => Review::on(&view.gate, Choice::Approve, "so"),
         };
         engine.decide(alice.clone().into(), said).await.unwrap();
     }
@@ -177,8 +177,8 @@ async fn decide(engine: &Engine, traces: &Traces) {
     let query = QuestionQuery { status, limit: 100, ..QuestionQuery::default() };
     for view in engine.questions(&alice, query).await.unwrap().items {
         let close = Close::Answer("red".into());
-        let closing = Closing { question: view.question.id, close, reason: String::new() };
-        engine.close_question(alice.clone().into(), closing).await.unwrap();
+        let reply = Reply { question: view.question.id, close, reason: String::new() };
+        engine.close_question(alice.clone().into(), reply).await.unwrap();
     }
 }
 

@@ -4,17 +4,19 @@
 use std::{sync::Arc, time::Duration};
 
 use folkmoot_core::{
-    AgentRole, DebatePhase, Digest, Domain, Role, RunId, Timeout,
+    Digest, Principal, RecordQuery, RecordView, Refusal, Role, RunId, Timeout, erase::Erasure, run::RunKind,
+};
+use folkmoot_debate::{
+    AgentRole, DebatePhase, Domain,
     agent::Share,
-    debate::record::{
-        DebateRecord, DebateStatus, LessonRecord, LogLevel, LogLine, RememberedLesson, SessionRecord, TurnRecord,
-        VersionRecord, uuid,
+    record::{
+        DebateRecord, DebateStatus, DebateView, LessonQuery, LessonRecord, LessonView, LineQuery, LineView, LogLevel,
+        LogLine, SessionRecord, TurnQuery, TurnRecord, TurnView, VersionQuery, VersionRecord, VersionView,
+        session_query, turn_query, uuid,
     },
-    erase::Erasing,
 };
 use folkmoot_engine::{
-    Ctx, DebateQuery, Engine, EngineSettings, Failure, GateSpec, LessonQuery, LineQuery, Retention, TokioHost,
-    TurnQuery, VersionQuery, Workflows,
+    Ctx, Engine, EngineSettings, Error, Failure, GateSpec, Page, Retention, RunSummaryQuery, TokioHost, Workflows,
     sim::{self, Crash, Scenario},
 };
 use folkmoot_store::{AnyStore, Postgres};
@@ -24,6 +26,67 @@ use super::{House, start};
 use crate::moot::{agent, alice, empty_schema, principal};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// What the workflow of debates reads of an engine.
+trait DebateEngine {
+    async fn debates(&self, by: &Principal, query: RunSummaryQuery) -> Result<Page<DebateView>, Error>;
+    async fn debate(&self, by: &Principal, id: &RunId) -> Result<DebateView, Error>;
+    async fn turns(&self, by: &Principal, query: TurnQuery) -> Result<Vec<TurnView>, Error>;
+    async fn turn(&self, by: &Principal, debate: &RunId, id: &str) -> Result<Option<TurnView>, Error>;
+    async fn versions(&self, by: &Principal, query: VersionQuery) -> Result<Vec<VersionView>, Error>;
+    async fn debate_log(&self, by: &Principal, query: LineQuery) -> Result<Vec<LineView>, Error>;
+    async fn lessons(&self, by: &Principal, query: LessonQuery) -> Result<Vec<LessonView>, Error>;
+}
+
+impl DebateEngine for Engine {
+    async fn debates(&self, by: &Principal, query: RunSummaryQuery) -> Result<Page<DebateView>, Error> {
+        let page = self.run_summaries(by, RunSummaryQuery { kind: Some(RunKind::Debate), ..query }).await?;
+        let mut items = Vec::new();
+        for run in page.items {
+            let said = read(self, by, session_query(vec![run.id.clone()])).await?.pop();
+            items.push(DebateView::new(run, said));
+        }
+        Ok(Page { items, next: page.next })
+    }
+
+    async fn debate(&self, by: &Principal, id: &RunId) -> Result<DebateView, Error> {
+        let query = RunSummaryQuery { id: Some(id.clone()), limit: 1, ..RunSummaryQuery::default() };
+        let found = self.debates(by, query).await?.items.pop();
+        Ok(found.ok_or_else(|| Refusal::UnknownRun { run: id.clone() })?)
+    }
+
+    async fn turns(&self, by: &Principal, query: TurnQuery) -> Result<Vec<TurnView>, Error> {
+        self.debate(by, &query.debate).await?;
+        read(self, by, query.into()).await
+    }
+
+    async fn turn(&self, by: &Principal, debate: &RunId, id: &str) -> Result<Option<TurnView>, Error> {
+        self.debate(by, debate).await?;
+        Ok(read(self, by, turn_query(debate.clone(), vec![id.to_owned()])).await?.pop())
+    }
+
+    async fn versions(&self, by: &Principal, query: VersionQuery) -> Result<Vec<VersionView>, Error> {
+        self.debate(by, &query.debate).await?;
+        read(self, by, query.into()).await
+    }
+
+    async fn debate_log(&self, by: &Principal, query: LineQuery) -> Result<Vec<LineView>, Error> {
+        self.debate(by, &query.debate).await?;
+        read(self, by, query.into()).await
+    }
+
+    async fn lessons(&self, by: &Principal, query: LessonQuery) -> Result<Vec<LessonView>, Error> {
+        read(self, by, query.into()).await
+    }
+}
+
+async fn read<T: TryFrom<RecordView, Error = serde_json::Error>>(
+    engine: &Engine,
+    by: &Principal,
+    query: RecordQuery,
+) -> Result<Vec<T>, Error> {
+    Ok(engine.records(by, query).await?.into_iter().map(|view| T::try_from(view).unwrap()).collect())
+}
 
 fn session(rounds: u32) -> DebateRecord {
     DebateRecord::Session(SessionRecord {
@@ -85,6 +148,7 @@ fn lesson(run: &RunId) -> DebateRecord {
         lesson: format!("measure first ({run})"),
         confidence: Share::CONFIDENCE,
         tags: Vec::new(),
+        rehearsed: false,
     })
 }
 
@@ -153,8 +217,8 @@ async fn until(engine: &Engine, id: &RunId, status: DebateStatus) {
 async fn approve(engine: &Engine, id: &RunId) {
     let gate = engine.debate(&alice(), id).await.unwrap().waiting_at.unwrap();
     let gate = engine.gate(&alice(), &gate).await.unwrap().gate;
-    let verdict = folkmoot_core::gate::Verdict::on(&gate, folkmoot_core::gate::Choice::Approve, "so");
-    engine.decide(alice().into(), verdict).await.unwrap();
+    let review = folkmoot_core::gate::Review::on(&gate, folkmoot_core::gate::Choice::Approve, "so");
+    engine.decide(alice().into(), review).await.unwrap();
 }
 
 #[test]
@@ -164,12 +228,16 @@ fn what_is_kept_is_kept_once_wherever_it_crashes() {
     assert_eq!(calm.outcome.unwrap().as_array().map(Vec::len), Some(6));
     let of = |noun: &str| calm.kept.iter().filter(|row| row.starts_with(noun)).count();
     assert_eq!(
-        (of("session"), of("turn"), of("version"), of("line"), of("lesson")),
+        (of("debate_sessions"), of("debate_turns"), of("code_versions"), of("debate_logs"), of("lessons")),
         (1, 6, 2, 2, 1),
         "{:?}",
         calm.kept
     );
-    assert!(calm.kept.iter().any(|row| row.starts_with("session") && row.contains("round 2")), "{:?}", calm.kept);
+    assert!(
+        calm.kept.iter().any(|row| row.starts_with("debate_sessions") && row.contains("round 2")),
+        "{:?}",
+        calm.kept
+    );
     // Each compares what was kept with this, and with the log.
     assert!(sim::crash_everywhere(scenario).len() > 40);
     sim::untold_everywhere(scenario);
@@ -190,8 +258,9 @@ async fn a_debate_goes_on_after_a_restart_and_has_lost_nothing() {
     let turns = house.engine.turns(&alice(), turns_of(&id)).await.unwrap();
     assert_eq!((turns.len(), &turns[..3]), (6, &before[..]));
     let view = house.engine.debate(&alice(), &id).await.unwrap();
-    assert_eq!(view.session.map(|row| (row.total_rounds, row.final_consensus_score)), Some((2, Some(Share::ONE))));
-    assert_eq!(view.outcome, Some(json!({"winner": "round 2"})));
+    let said = view.session.unwrap();
+    assert_eq!((said.total_rounds, said.final_consensus_score), (2, Some(Share::ONE)));
+    assert_eq!(said.outcome, Some(json!({"winner": "round 2"})));
     assert_eq!(house.engine.versions(&alice(), versions_of(&id)).await.unwrap().len(), 2);
     assert_eq!(house.engine.verify(&alice()).await.unwrap().problems, []);
 }
@@ -251,9 +320,9 @@ async fn an_agent_sees_its_own_debates_and_everybody_else_sees_all() {
     house.approve(&id).await;
     until(&house.engine, &id, DebateStatus::Completed).await;
     let elf = principal("elf", Role::Agent);
-    let all = || DebateQuery { limit: 10, ..DebateQuery::default() };
+    let all = || RunSummaryQuery { limit: 10, ..RunSummaryQuery::default() };
     let lessons = || LessonQuery { limit: 10, ..LessonQuery::default() };
-    let first = house.engine.turns(&alice(), turns_of(&id)).await.unwrap().remove(0).turn.id;
+    let first = house.engine.turns(&alice(), turns_of(&id)).await.unwrap().remove(0).id;
     for (who, sees) in [
         (agent(), true),
         (elf.clone(), false),
@@ -274,7 +343,7 @@ async fn an_agent_sees_its_own_debates_and_everybody_else_sees_all() {
     assert_eq!(refused.refusal().unwrap().code(), "unknown_run");
     // Who asks for everybody's is shown their own, and a turn of another debate is none of this
     // one.
-    let everybodys = DebateQuery { initiated_by: Some(agent().name), ..all() };
+    let everybodys = RunSummaryQuery { initiated_by: Some(agent().name), ..all() };
     assert_eq!(house.engine.debates(&elf, everybodys).await.unwrap().items, []);
     let other = house.start("debate@1", &None::<Duration>).await;
     assert_eq!(house.engine.turn(&alice(), &other, &first).await, Ok(None));
@@ -282,10 +351,12 @@ async fn an_agent_sees_its_own_debates_and_everybody_else_sees_all() {
 
 #[tokio::test]
 async fn a_debate_is_shown_what_earlier_ones_learnt_and_always_the_same() {
-    async fn pupil(ctx: Ctx, (): ()) -> Result<(Vec<RememberedLesson>, Vec<RememberedLesson>), Failure> {
-        let before = ctx.lessons("before", None, false, 5).await?;
+    async fn pupil(ctx: Ctx, (): ()) -> Result<(Vec<RecordView>, Vec<RecordView>), Failure> {
+        let query = LessonQuery { rehearsed: Some(false), limit: 5, ..LessonQuery::default() };
+        let before = ctx.records("before", query.clone().into()).await?;
         ctx.gate("go", GateSpec::new("Go on?")).await?;
-        Ok((before, ctx.lessons("after", Some(Domain::Architecture), false, 5).await?))
+        let query = LessonQuery { domain: Some(Domain::Architecture), ..query };
+        Ok((before, ctx.records("after", query.into()).await?))
     }
     let both = || workflows().with("pupil@1", pupil);
     let mut house = House::with(both()).await;
@@ -300,12 +371,12 @@ async fn a_debate_is_shown_what_earlier_ones_learnt_and_always_the_same() {
     for id in [&pupil, &elves] {
         house.approve(id).await;
         let output = house.outcome(id).await.unwrap();
-        learnt.push(serde_json::from_value::<(Vec<RememberedLesson>, Vec<RememberedLesson>)>(output).unwrap());
+        learnt.push(serde_json::from_value::<(Vec<RecordView>, Vec<RecordView>)>(output).unwrap());
     }
     assert_eq!(learnt[0].0, [], "what was learnt later does not change what was answered");
     let [lesson] = learnt[0].1.as_slice() else { panic!("one lesson was expected: {learnt:?}") };
     assert_eq!(
-        (&lesson.debate, lesson.learned.lesson.as_str()),
+        (&lesson.record.run_id, lesson.texts["lesson"].as_str()),
         (&teacher, format!("measure first ({teacher})").as_str())
     );
     assert_eq!(learnt[1], (Vec::new(), Vec::new()), "an agent learns from its own debates");
@@ -317,7 +388,7 @@ async fn texts_go_when_they_are_old_and_no_live_debate_loses_any() {
     let id = house.start("debate@1", &None::<Duration>).await;
     until(&house.engine, &id, DebateStatus::Paused).await;
     let said = Digest::of(b"agent 1 in round 1");
-    let erase = || Erasing { digests: vec![said], reason: "a key".to_owned() };
+    let erase = || Erasure { digests: vec![said], reason: "a key".to_owned() };
     let root = principal("root", Role::Admin);
     let refused = house.engine.erase(root.clone().into(), erase()).await.unwrap_err();
     assert_eq!(refused.refusal().unwrap().code(), "content_in_use");
@@ -379,8 +450,8 @@ async fn on_postgresql_a_debate_is_kept_too_and_a_forged_row_is_found() {
     assert_eq!(engine.verify(&alice()).await.unwrap().problems, []);
     let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
-    client.batch_execute("UPDATE turns SET agent_id = 'critic-9' WHERE round = 2").await.unwrap();
-    client.batch_execute("UPDATE lessons SET run_id = 'ghost'").await.unwrap();
+    client.batch_execute("UPDATE records SET fields = replace(fields, 'proposer-1', 'critic-9')").await.unwrap();
+    client.batch_execute("UPDATE records SET run_id = 'ghost' WHERE collection = 'lessons'").await.unwrap();
     let told = engine.verify(&alice()).await.unwrap().problems;
     let found: Vec<_> = told.iter().map(|it| it.at.as_str()).collect();
     assert_eq!(found, [format!("run:{id}").as_str(), "run:ghost"], "{told:?}");

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use folkmoot_core::{
     Digest, Role, Timeout,
-    erase::Erasing,
-    gate::{Choice, Verdict},
+    erase::Erasure,
+    gate::{Choice, Review},
 };
 use folkmoot_engine::{Ctx, EngineSettings, Failure, GateSpec, Retention, Workflows};
 
@@ -33,8 +33,8 @@ fn workflows() -> Workflows {
 async fn at_its_last_gate(house: &House) -> folkmoot_core::RunId {
     let id = house.start("parent@1", &21_000).await;
     let first = house.gate(&id).await;
-    let verdict = Verdict { edited: Some("the better text".to_owned()), ..Verdict::on(&first, Choice::Adjust, "so") };
-    house.engine.decide(alice().into(), verdict).await.unwrap();
+    let review = Review { edited: Some("the better text".to_owned()), ..Review::on(&first, Choice::Adjust, "so") };
+    house.engine.decide(alice().into(), review).await.unwrap();
     house.until(&id, |run| run.steps >= 3).await;
     house.parked(&id).await;
     id
@@ -50,8 +50,8 @@ async fn neither_an_admin_nor_age_erases_what_a_run_that_is_not_over_is_replayed
     house.engine =
         start(&house.store, EngineSettings { workflows: workflows(), retention, ..EngineSettings::default() }).await;
     for text in ["the better text", "42000"] {
-        let erasing = Erasing { digests: vec![Digest::of(text.as_bytes())], reason: "a key".to_owned() };
-        let refused = house.engine.erase(principal("root", Role::Admin).into(), erasing).await.unwrap_err();
+        let erasure = Erasure { digests: vec![Digest::of(text.as_bytes())], reason: "a key".to_owned() };
+        let refused = house.engine.erase(principal("root", Role::Admin).into(), erasure).await.unwrap_err();
         assert_eq!(refused.refusal().unwrap().code(), "content_in_use", "{text}");
     }
     house.clock.advance(day * 40);
@@ -68,14 +68,14 @@ async fn a_run_whose_edited_text_is_gone_fails_instead_of_going_on_without_it() 
     let mut house = House::with(workflows()).await;
     let id = at_its_last_gate(&house).await;
     // As an older version did it: the engine refuses this.
-    let erasing = Erasing { digests: vec![Digest::of(b"the better text")], reason: "a key".to_owned() };
+    let erasure = Erasure { digests: vec![Digest::of(b"the better text")], reason: "a key".to_owned() };
     let erase = folkmoot_core::Command {
         id: "erase-1".parse().unwrap(),
         by: folkmoot_core::Actor::Principal(principal("root", Role::Admin)),
         token: None,
         claims: None,
         idempotency: None,
-        action: folkmoot_core::Action::Erase(erasing),
+        action: folkmoot_core::Action::Content(folkmoot_core::erase::Action::Erase(erasure)),
         quota: Default::default(),
         subscriptions: std::sync::Arc::default(),
     };

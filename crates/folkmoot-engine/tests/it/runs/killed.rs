@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, time::Duration};
 
 use folkmoot_core::{
     Action, Actor, Command, Role, RunId,
-    gate::{Choice, Verdict},
-    run::{RunLimits, RunStatus, Starting},
+    gate::{Choice, Review},
+    run::{self, NewRun, RunLimits, RunStatus},
 };
 use folkmoot_engine::{Ctx, Engine, EngineSettings, GateQuery, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, Postgres, RunQuery, Store};
@@ -84,7 +84,7 @@ async fn a_node_killed_in_the_middle_of_two_hundred_runs_loses_and_doubles_nothi
 pub async fn start(store: &AnyStore, from: usize, to: usize) -> Vec<RunId> {
     let start = |n: usize| async move {
         let id: RunId = format!("run-{n}").parse().unwrap();
-        let starting = Starting {
+        let new_run = NewRun {
             id: id.clone(),
             workflow: Some("many@1".parse().unwrap()),
             title: String::new(),
@@ -93,7 +93,7 @@ pub async fn start(store: &AnyStore, from: usize, to: usize) -> Vec<RunId> {
             limits: RunLimits::default(),
         };
         let by = Actor::Principal(principal("bot", Role::Agent));
-        let action = Action::StartRun(Box::new(starting));
+        let action = Action::Run(run::Action::Start(Box::new(new_run)));
         let command_id = format!("cmd-{n}").parse().unwrap();
         let command = Command {
             id: command_id,
@@ -147,14 +147,14 @@ pub async fn decide(engine: &Engine, traces: &Traces) -> usize {
         let gate = &view.gate;
         let key = gate.content.title.strip_prefix("Was ").unwrap().strip_suffix(" done?").unwrap();
         let place = (gate.run_id.as_ref().unwrap().to_string(), key.to_owned());
-        let verdict = match traces.read().contains_key(&place) {
+        let review = match traces.read().contains_key(&place) {
             true => {
                 let edited = Some(key.strip_prefix("step-").unwrap().to_owned());
-                Verdict { edited, ..Verdict::on(gate, Choice::Adjust, "I looked") }
+                Review { edited, ..Review::on(gate, Choice::Adjust, "I looked") }
             }
-            false => Verdict::on(gate, Choice::Approve, "I looked"),
+            false => Review::on(gate, Choice::Approve, "I looked"),
         };
-        engine.decide(alice().into(), verdict).await.unwrap();
+        engine.decide(alice().into(), review).await.unwrap();
     }
     gates.len()
 }

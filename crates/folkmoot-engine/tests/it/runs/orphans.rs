@@ -6,8 +6,8 @@ use std::{
 };
 
 use folkmoot_core::{
-    Action, Actor, Command, Name, Outcome, Run, RunId, Timestamp,
-    run::{Claiming, RunLimits, RunState, Starting},
+    Action, Actor, Command, Name, Outcome, Run, RunId, Timestamp, node,
+    run::{self, NewRun, RunLimits, RunState},
 };
 use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, GateSpec, TokioHost, WorkerSettings, Workflows};
 use folkmoot_store::{AnyStore, ManualClock, Sqlite, Store, Witness};
@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::{House, LONG, start};
 use crate::moot::{agent, alice};
 
-async fn execute(store: &Sqlite, by: Actor, action: Action) -> Outcome {
+async fn execute(store: &Sqlite, by: Actor, action: impl Into<Action>) -> Outcome {
     let id = "cmd-of-another-node".parse().unwrap();
     store
         .execute(Command {
@@ -25,7 +25,7 @@ async fn execute(store: &Sqlite, by: Actor, action: Action) -> Outcome {
             token: None,
             claims: None,
             idempotency: None,
-            action,
+            action: action.into(),
             quota: Default::default(),
             subscriptions: Default::default(),
         })
@@ -63,7 +63,7 @@ async fn a_node_that_always_has_something_to_do_takes_what_a_dead_one_had() {
     house.until(&blocked, |run| matches!(run.state, RunState::Running { .. })).await;
     // Another node takes a run, and is never heard of again.
     let (dead, id): (Name, RunId) = ("dead".parse().unwrap(), "orphan".parse().unwrap());
-    let starting = Starting {
+    let new_run = NewRun {
         id: id.clone(),
         workflow: Some("quick@1".parse().unwrap()),
         title: String::new(),
@@ -71,11 +71,11 @@ async fn a_node_that_always_has_something_to_do_takes_what_a_dead_one_had() {
         input: None,
         limits: RunLimits::default(),
     };
-    execute(&house.store, Actor::Principal(agent()), Action::StartRun(Box::new(starting))).await;
-    let beat = Action::Heartbeat { node: dead.clone(), span: Duration::from_secs(5), alone: false };
+    execute(&house.store, Actor::Principal(agent()), run::Action::Start(Box::new(new_run))).await;
+    let beat = Action::Node(node::Action::Heartbeat { node: dead.clone(), span: Duration::from_secs(5), alone: false });
     execute(&house.store, Actor::System, beat).await;
-    let claiming = Claiming { run: id.clone(), node: dead };
-    execute(&house.store, Actor::System, Action::Claim(claiming)).await;
+    let claim = run::Action::Claim { run: id.clone(), node: dead };
+    execute(&house.store, Actor::System, claim).await;
     house.clock.advance(Duration::from_secs(6));
     let busy = house.engine.clone();
     let noise = tokio::spawn(async move {
@@ -149,8 +149,9 @@ impl Witness for Late {
     }
 
     fn after(&self, command: &Command) -> bool {
-        let children = |claiming: &Claiming| claiming.run.as_str() != "parent";
-        if matches!(&command.action, Action::Claim(claiming) if children(claiming)) && !self.claimed.send_replace(true)
+        let is_child = |run: &RunId| run.as_str() != "parent";
+        if matches!(&command.action, Action::Run(run::Action::Claim { run, .. }) if is_child(run))
+            && !self.claimed.send_replace(true)
         {
             self.go_on.lock().unwrap().recv().unwrap();
         }
@@ -173,7 +174,7 @@ async fn a_run_that_was_just_claimed_ends_with_the_one_that_started_it() {
     let engine = Engine::start(witnessed, settings, Arc::new(TokioHost)).await.unwrap();
     let house = House { engine, store, clock };
     let id: RunId = "parent".parse().unwrap();
-    let starting = Starting {
+    let new_run = NewRun {
         id: id.clone(),
         workflow: Some("parent@1".parse().unwrap()),
         title: String::new(),
@@ -181,7 +182,7 @@ async fn a_run_that_was_just_claimed_ends_with_the_one_that_started_it() {
         input: Some("\"child@1\"".to_owned()),
         limits: RunLimits::default(),
     };
-    house.engine.start_run(agent().into(), starting).await.unwrap();
+    house.engine.start_run(agent().into(), new_run).await.unwrap();
     late.claimed.subscribe().wait_for(|claimed| *claimed).await.unwrap();
     let child = child_of(&house, &id).await.start.id;
     house.engine.cancel_run(alice().into(), id.clone(), String::new()).await.unwrap();

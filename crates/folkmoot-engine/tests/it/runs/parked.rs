@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::gate::{Choice, Next, OnTimeout, Verdict};
+use folkmoot_core::gate::{Choice, Next, OnTimeout, Review};
 use folkmoot_engine::{Ctx, GateSpec, Workflows};
 use futures_util::future::join_all;
 
@@ -40,7 +40,7 @@ async fn parked_runs_hold_nothing_and_each_is_woken_once() {
     let gates = join_all(runs.iter().map(|id| house.gate(id))).await;
     let decided = gates.iter().map(|gate| {
         let choice = if gate.content.title.ends_with("7?") { Choice::Reject } else { Choice::Approve };
-        house.engine.decide(alice().into(), Verdict::on(gate, choice, "so"))
+        house.engine.decide(alice().into(), Review::on(gate, choice, "so"))
     });
     for gate in join_all(decided).await {
         gate.unwrap();

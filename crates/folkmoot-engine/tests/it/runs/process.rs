@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Action, Command};
+use folkmoot_core::{Action, Command, node};
 use folkmoot_engine::{Engine, EngineSettings, Failure, TokioHost, WorkerSettings, Workflows};
 use folkmoot_store::{AnyStore, Postgres, Sqlite, SystemClock, Witness};
 
@@ -130,7 +130,7 @@ impl Crash {
 }
 
 fn counts(command: &Command) -> bool {
-    !matches!(command.action, Action::Heartbeat { .. })
+    !matches!(command.action, Action::Node(node::Action::Heartbeat { .. }))
 }
 
 /// As dead as by SIGKILL: no destructor runs, and nobody hears of what was just written.

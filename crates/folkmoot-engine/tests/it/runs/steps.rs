@@ -9,7 +9,7 @@ use std::{
 };
 
 use folkmoot_core::{
-    gate::{Choice, Verdict},
+    gate::{Choice, Review},
     journal::EntryState,
 };
 use folkmoot_engine::{Ctx, Failure, OnUncertain, Retry, Workflows};
@@ -147,8 +147,8 @@ async fn a_person_can_say_what_a_once_step_gave_or_that_it_fails() {
         let house = House::with(workflows).await;
         let id = house.start("one@1", &()).await;
         let gate = house.gate(&id).await;
-        let verdict = Verdict { edited: edited.map(str::to_owned), ..Verdict::on(&gate, choice, "I looked") };
-        house.engine.decide(alice().into(), verdict).await.unwrap();
+        let review = Review { edited: edited.map(str::to_owned), ..Review::on(&gate, choice, "I looked") };
+        house.engine.decide(alice().into(), review).await.unwrap();
         let expected = outcome.map(serde_json::Value::from).map_err(str::to_owned);
         assert_eq!(house.outcome(&id).await, expected);
         assert_eq!(count.load(Ordering::SeqCst), 1);
@@ -162,11 +162,11 @@ async fn what_a_person_says_that_is_no_result_is_asked_again() {
     let house = House::with(workflows).await;
     let id = house.start("one@1", &()).await;
     let first = house.gate(&id).await;
-    let said = Verdict { edited: Some("it was done, I think".to_owned()), ..Verdict::on(&first, Choice::Adjust, "") };
+    let said = Review { edited: Some("it was done, I think".to_owned()), ..Review::on(&first, Choice::Adjust, "") };
     house.engine.decide(alice().into(), said).await.unwrap();
     let second = house.gate(&id).await;
     assert_ne!(first.id, second.id);
-    let said = Verdict { edited: Some("5".to_owned()), ..Verdict::on(&second, Choice::Adjust, "") };
+    let said = Review { edited: Some("5".to_owned()), ..Review::on(&second, Choice::Adjust, "") };
     house.engine.decide(alice().into(), said).await.unwrap();
     assert_eq!(house.outcome(&id).await.unwrap(), 5);
 }

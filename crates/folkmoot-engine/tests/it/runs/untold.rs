@@ -10,8 +10,9 @@ use std::{
 
 use folkmoot_core::{
     Action, Command, Timestamp,
-    gate::{Choice, Verdict},
+    gate::{Choice, Review},
     journal::Write,
+    run,
 };
 use folkmoot_engine::{Ctx, Engine, EngineSettings, Failure, Retry, TokioHost, Workflows};
 use folkmoot_store::{AnyStore, JournalQuery, ManualClock, Sqlite, Witness};
@@ -51,7 +52,7 @@ async fn house(workflows: Workflows, which: fn(&Action) -> bool) -> House {
 }
 
 fn writes(action: &Action, is: fn(&Write) -> bool) -> bool {
-    matches!(action, Action::Record(recording) if is(&recording.write))
+    matches!(action, Action::Run(run::Action::Record(journal_write)) if is(&journal_write.write))
 }
 
 #[tokio::test]
@@ -64,8 +65,8 @@ async fn a_step_whose_beginning_was_untold_is_asked_about_once() {
     let id = house.start("slow@1", &()).await;
     house.parked(&id).await;
     let gate = house.gate(&id).await;
-    let verdict = Verdict { edited: Some("7".to_owned()), ..Verdict::on(&gate, Choice::Adjust, "I looked") };
-    house.engine.decide(alice().into(), verdict).await.unwrap();
+    let review = Review { edited: Some("7".to_owned()), ..Review::on(&gate, Choice::Adjust, "I looked") };
+    house.engine.decide(alice().into(), review).await.unwrap();
     assert_eq!(house.outcome(&id).await.unwrap(), 7, "what a person said counts");
 }
 
@@ -98,7 +99,7 @@ async fn a_claim_that_was_untold_is_made_again() {
     async fn quick(ctx: Ctx, (): ()) -> Result<u32, Failure> {
         ctx.step("work", || async { Ok(1) }).await
     }
-    let claims = |action: &Action| matches!(action, Action::Claim(_));
+    let claims = |action: &Action| matches!(action, Action::Run(run::Action::Claim { .. }));
     let house = house(Workflows::new().with("quick@1", quick), claims).await;
     let id = house.start("quick@1", &()).await;
     assert_eq!(house.outcome(&id).await.unwrap(), 1);

@@ -1,6 +1,6 @@
 use std::{fs, path::Path};
 
-use folkmoot_core::{AgentRole, Domain};
+use folkmoot_debate::{AgentRole, Domain};
 use tempfile::TempDir;
 
 use super::FILE_BYTES_MAX;

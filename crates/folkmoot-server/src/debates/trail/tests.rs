@@ -1,9 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use folkmoot_core::{
-    Name, Timestamp,
-    agent::{AgentRole, DebatePhase, Share},
-};
+use folkmoot_core::{Name, Timestamp};
+use folkmoot_debate::agent::{AgentRole, DebatePhase, Share};
 
 use super::*;
 

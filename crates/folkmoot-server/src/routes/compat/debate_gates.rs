@@ -1,5 +1,5 @@
-//! `/v1/debate/{debate_id}/gates…`, in the shapes of HelixAgent's gate API. Only the gates of that
-//! debate are there.
+//! `/v1/debate/{debate_id}/gates…`, in the format of HelixAgent's gate API. Shows only that
+//! debate's gates.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ use crate::{
 
 /// Lists the gates at which a debate waits
 ///
-/// In the shapes of HelixAgent's gate API.
+/// In the format of HelixAgent's gate API.
 #[utoipa::path(get, path = "/v1/debate/{debate_id}/gates", operation_id = "pending_gate_requests", tag = "debates",
     params(("debate_id" = String, Path)),
     responses((status = 200, body = GateRequests), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -46,7 +46,7 @@ pub(crate) async fn list(
 
 /// Shows a gate of a debate
 ///
-/// In the shapes of HelixAgent's gate API.
+/// In the format of HelixAgent's gate API.
 #[utoipa::path(get, path = "/v1/debate/{debate_id}/gates/{request_id}", operation_id = "show_gate_request", tag = "debates",
     params(("debate_id" = String, Path), ("request_id" = String, Path)),
     responses((status = 200, body = GateRequest), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -61,7 +61,7 @@ pub(crate) async fn show(
 
 /// Approves a gate of a debate
 ///
-/// In the shapes of HelixAgent's gate API.
+/// In the format of HelixAgent's gate API.
 #[utoipa::path(post, path = "/v1/debate/{debate_id}/gates/{request_id}/approve", operation_id = "approve_gate_request", tag = "debates",
     params(("debate_id" = String, Path), ("request_id" = String, Path)), request_body(content = wire::Verdict, example = json!({"reason": "the tests cover it"})),
     responses((status = 200, body = GateDecision), (status = 202, body = GateRequest, description = "Your voice counts, and more are needed"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -75,7 +75,7 @@ pub(crate) async fn approve(
 
 /// Rejects a gate of a debate
 ///
-/// With a reason. In the shapes of HelixAgent's gate API.
+/// With a reason. In the format of HelixAgent's gate API.
 #[utoipa::path(post, path = "/v1/debate/{debate_id}/gates/{request_id}/reject", operation_id = "reject_gate_request", tag = "debates",
     params(("debate_id" = String, Path), ("request_id" = String, Path)), request_body(content = wire::Verdict, example = json!({"reason": "nobody handled an empty input"})),
     responses((status = 200, body = GateDecision), (status = 202, body = GateRequest, description = "Your voice counts, and more are needed"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -108,7 +108,7 @@ async fn say(
             decided_at: decision.decided_at,
         })
         .into_response()),
-        // That API knows no quorum, and has no word for a vote that decides nothing yet.
+        // That API has no quorum, and no word for a vote that decides nothing yet.
         None => {
             let waits = request(app, &run, app.engine.gate(&principal, &gate).await?).await?;
             Ok((StatusCode::ACCEPTED, Json(waits)).into_response())
@@ -116,7 +116,7 @@ async fn say(
     }
 }
 
-/// A gate of the debate that the path names: of its own, and of no other.
+/// Finds a gate of the debate in the path.
 async fn find(app: &App, principal: &Principal, debate: &str, gate: &str) -> Result<(Run, GateView), ApiError> {
     let id: RunId = debate.parse().map_err(|_| unknown_run())?;
     let gate: GateId = gate.parse().map_err(|_| unknown_gate())?;

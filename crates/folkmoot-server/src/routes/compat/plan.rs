@@ -1,4 +1,4 @@
-//! The planner API: `/api/plan`, `/api/approve`, `/api/execute-plan`. Errors have its shapes too.
+//! The planner API: `/api/plan`, `/api/approve`, `/api/execute-plan`. Errors have its format too.
 
 use std::time::Duration;
 
@@ -9,11 +9,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use folkmoot_api::wire::{ApprovalResponse, Fault, PlanAnswer, PlanError, PlanRequest, StartPlan};
-use folkmoot_core::{
-    Principal, Refusal, RunId, SessionId,
-    gate::Verdict,
-    plan::{self, ApprovalStatus, ApprovalType, code},
-};
+use folkmoot_core::{Principal, Refusal, RunId, SessionId, gate::Review};
+use folkmoot_debate::plan::{self, ApprovalStatus, ApprovalType, code};
 use folkmoot_engine::{Caller, Error};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -30,10 +27,10 @@ use crate::{
 /// How long a call waits for the next gate or the end.
 const NEXT_GATE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Plans
+/// Starts a plan (planner API)
 ///
-/// Answers with the proposal to be approved, or with the plan where there is one iteration; after
-/// 30 seconds with how far it is.
+/// Answers with the proposal to approve, or with the plan if it has one iteration; after 30 seconds
+/// with its progress.
 #[utoipa::path(post, path = "/api/plan", operation_id = "plan", tag = "planner", request_body = PlanRequest,
     responses((status = 200, body = PlanAnswer), (status = "4XX", body = PlanError)))]
 pub(crate) async fn plan(
@@ -67,7 +64,7 @@ pub(crate) async fn plan(
     answer(planned)
 }
 
-/// Shows where a plan is
+/// Shows the state of a plan (planner API)
 #[utoipa::path(get, path = "/api/plan/{session_id}", operation_id = "plan_state", tag = "planner", params(("session_id" = String, Path)),
     responses((status = 200, body = PlanAnswer), (status = "4XX", body = PlanError)))]
 pub(crate) async fn state(
@@ -79,18 +76,16 @@ pub(crate) async fn state(
     answer(plans::planned(&app.engine, &who?.principal, &id).await.map_err(|error| unknown(error, &session))?)
 }
 
-/// Whose progress.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct OfSession {
-    /// The plan's session.
     session_id: String,
 }
 
-/// Follows a plan
+/// Follows a plan (planner API)
 ///
-/// As `/v1/plans/{id}/events`. It starts nothing, so it can be left and come back to.
+/// As `/v1/plans/{id}/events`. It starts nothing.
 #[utoipa::path(get, path = "/api/execute-plan", operation_id = "execute_plan", tag = "planner",
     params(OfSession, ("Last-Event-ID" = Option<u64>, Header, description = "The last position you have")),
     responses((status = 200, body = String, content_type = "text/event-stream"), (status = "4XX", body = PlanError)))]
@@ -108,7 +103,7 @@ pub(crate) async fn execute_plan(
 
 /// Decides on a proposal or a checkpoint
 ///
-/// Answers with what is asked next, or with the plan; after 30 seconds with how far it is.
+/// Answers with the next approval, or with the plan; after 30 seconds with its progress.
 #[utoipa::path(post, path = "/api/approve", operation_id = "approve_plan", tag = "planner", request_body = ApprovalResponse,
     responses((status = 200, body = PlanAnswer), (status = "4XX", body = PlanError)))]
 pub(crate) async fn approve(
@@ -129,8 +124,8 @@ async fn decide(app: &App, caller: Caller, body: ApprovalResponse) -> Result<Jso
     let (principal, token) = (caller.principal.clone(), caller.token.clone());
     let PlanGateMatch { id, session, asked } = find(app, &principal, &body).await?;
     let in_session = |error: PlannerError| PlannerError { session_id: Some(session.clone()), ..error };
-    let verdict = verdict(&asked, &body).map_err(in_session)?;
-    let decided = app.engine.decide(caller, verdict).await;
+    let review = review(&asked, &body).map_err(in_session)?;
+    let decided = app.engine.decide(caller, review).await;
     decided.map_err(|error| in_session(expired_or(error)))?;
     match (asked.request.approval_type, body.approval_status) {
         (ApprovalType::Proposal, ApprovalStatus::Rejected) => {
@@ -144,9 +139,8 @@ async fn decide(app: &App, caller: Caller, body: ApprovalResponse) -> Result<Jso
     answer(planned)
 }
 
-/// What is said, in words that any gate understands. It is about exactly what was found: its digest
-/// goes with it.
-fn verdict(asked: &PlanGate, body: &ApprovalResponse) -> Result<Verdict, PlannerError> {
+/// Translates the call into a gate's decision, with the digest of the gate that was found.
+fn review(asked: &PlanGate, body: &ApprovalResponse) -> Result<Review, PlannerError> {
     let allowed = asked.request.approval_type.statuses();
     if !allowed.contains(&body.approval_status) {
         let words: Vec<&str> = allowed.iter().map(|status| status.word()).collect();
@@ -168,16 +162,16 @@ fn verdict(asked: &PlanGate, body: &ApprovalResponse) -> Result<Verdict, Planner
         ApprovalType::Proposal => body.adjusted_proposal.clone(),
         ApprovalType::Checkpoint => body.adjusted_strategy.clone(),
     };
-    // Forms send what was left empty.
+    // Forms send empty fields.
     let edited = edited.filter(|text| !text.trim().is_empty());
-    // The planner API asks for no reason, and a rejection needs one.
+    // The planner API asks for no reason, but a rejection needs one.
     let said = body.feedback.clone().filter(|feedback| !feedback.trim().is_empty());
     let reason = said.clone().unwrap_or_else(|| format!("{} at /api/approve", body.approval_status));
-    Ok(Verdict {
+    Ok(Review {
         edited,
         feedback: said,
         reviewer: body.reviewer.clone(),
-        ..Verdict::on(&asked.gate, body.approval_status.choice(), reason)
+        ..Review::on(&asked.gate, body.approval_status.choice(), reason)
     })
 }
 
@@ -185,7 +179,7 @@ fn misplaced(field: &str, place: &str) -> PlannerError {
     PlannerError::new(StatusCode::BAD_REQUEST, "invalid", format!("{field} belongs to {place}; leave it out here"))
 }
 
-/// After the deadline a caller gets the planner API's error for an expired session.
+/// After the deadline, the planner API's error for an expired session.
 fn expired_or(error: Error) -> PlannerError {
     let late = match error.refusal() {
         Some(Refusal::Overdue { .. }) => true,
@@ -199,15 +193,15 @@ fn expired() -> PlannerError {
     PlannerError::new(StatusCode::GONE, code::EXPIRED, compat::EXPIRED)
 }
 
-/// The gate of a plan that a call means.
+/// The plan's gate that a call means.
 struct PlanGateMatch {
     id: RunId,
     session: SessionId,
     asked: PlanGate,
 }
 
-/// Finds the gate of the session that is named, in the body or in the id itself. It is bound to
-/// both: what is called the same in another session is another gate.
+/// Finds the gate by the session in the body or in the id. It must match both: the same name in
+/// another session is another gate.
 async fn find(app: &App, principal: &Principal, body: &ApprovalResponse) -> Result<PlanGateMatch, PlannerError> {
     let sessions = match &body.session_id {
         Some(session) => vec![session.clone()],
@@ -282,7 +276,7 @@ impl PlannerError {
 impl From<ApiError> for PlannerError {
     fn from(error: ApiError) -> Self {
         let (status, code, detail) = error.told();
-        // The planner API has one status for what is wrong with a request.
+        // The planner API uses one status for invalid requests.
         let is_bad = status == StatusCode::UNPROCESSABLE_ENTITY && code != Refusal::IdempotencyMismatch.code();
         Self::new(if is_bad { StatusCode::BAD_REQUEST } else { status }, code, detail)
     }

@@ -1,5 +1,4 @@
-//! `GET /api/ws`: what waits for a decision and what was decided, in the frames that front ends for
-//! quality gates read.
+//! `GET /api/ws`: pending and resolved decisions, in the format of front ends for quality gates.
 
 use axum::{extract::State, http::HeaderMap, response::Response};
 use folkmoot_api::wire::{
@@ -23,9 +22,9 @@ use crate::{
 
 /// Follows decisions over a WebSocket
 ///
-/// A text frame `decision_required` for each gate that opens or asks something else, and
-/// `decision_resolved` for each that is decided. Who may open it, and from where it begins, is as
-/// with `/v1/ws`. Everything is subscribed; what a client sends is ignored.
+/// Sends a text frame `decision_required` for each gate that opens or is amended, and
+/// `decision_resolved` for each decision. Access and position are as for `/v1/ws`. Everything is
+/// subscribed; messages from the client are ignored.
 #[utoipa::path(get, path = "/api/ws", operation_id = "decisions_ws", tag = "feed", params(From),
     responses((status = 101, description = "Frames follow", body = DecisionFrame),
         (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
@@ -73,7 +72,7 @@ impl SocketDialect for Decisions {
     }
 }
 
-/// The gate that the event is about; `None` if it is gone.
+/// The event's gate; `None` if it is gone.
 async fn gate(app: &App, who: &Authenticated, event: &Event) -> Result<Option<Gate>, FeedEnd> {
     let Ok(id) = event.fact.stream.parse() else { return Ok(None) };
     match app.engine.gate(&who.principal, &id).await {
@@ -83,7 +82,7 @@ async fn gate(app: &App, who: &Authenticated, event: &Event) -> Result<Option<Ga
     }
 }
 
-/// A frame that cannot be made just now is not left out: the client comes back for it.
+/// A frame that cannot be built now is not skipped: the client must reconnect.
 fn ended(error: &Error) -> FeedEnd {
     tracing::warn!("a socket ends early: {error}");
     FeedEnd::Unreadable
@@ -123,7 +122,7 @@ fn resolved(gate: &Gate, decision: Decision) -> Resolved {
     }
 }
 
-/// Until there are tasks: the run, else the session, else nothing.
+/// The run, else the session, else empty.
 fn task(gate: &Gate) -> String {
     let run = gate.run_id.as_ref().map(|run| run.as_str());
     run.or(gate.session_id.as_ref().map(|session| session.as_str())).unwrap_or_default().to_owned()

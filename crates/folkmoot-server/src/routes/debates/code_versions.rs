@@ -3,7 +3,8 @@
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, CodeVersionList, Problem};
 use folkmoot_core::Refusal;
-use folkmoot_store::VersionQuery;
+use folkmoot_debate::record::VersionQuery;
+use folkmoot_workflows::debate::records;
 
 use crate::{
     app::App,
@@ -35,9 +36,9 @@ pub(crate) async fn code_versions(
     let after = query.cursor.map(|cursor| cursor.parse().map_err(bad)).transpose()?;
     // One more than the page holds, to know whether there is another.
     let query = VersionQuery { debate: id, after, limit: shown + 1 };
-    let mut found = app.engine.versions(&who.principal, query).await?;
+    let mut found = records::versions(&app.engine, &who.principal, query).await?;
     let more = found.len() > shown as usize;
     found.truncate(shown as usize);
-    let next = found.last().filter(|_| more).map(|view| view.version.version_number.to_string());
+    let next = found.last().filter(|_| more).map(|view| view.version_number.to_string());
     Ok(Json(CodeVersionList { versions: found.into_iter().map(|view| debates::version(&run, view)).collect(), next }))
 }

@@ -14,6 +14,7 @@ use crate::{
     error::ApiError,
     extract::RunPath,
     routes::events::{From, begin},
+    run_frames,
 };
 
 /// Follows a debate
@@ -34,6 +35,6 @@ pub(crate) async fn events(
     let run = debates::run(&app.engine, &who.principal, &id).await?;
     let position = begin(&app, &headers, From::the_beginning()).await?;
     let heartbeat = sse::KeepAlive::new().interval(app.heartbeat());
-    let frames = debates::frames::follow(app, who, id, run.start.session_id, position);
+    let frames = run_frames::follow::<debates::frames::DebateRunFrames>(app, who, id, run.start.session_id, position);
     Ok(Sse::new(frames).keep_alive(heartbeat).into_response())
 }

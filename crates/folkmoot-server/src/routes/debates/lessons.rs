@@ -2,7 +2,8 @@
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{CorrectLesson, DebateLesson, DebateLessonList, Decimal, Problem};
-use folkmoot_store::{LessonQuery, LessonView};
+use folkmoot_debate::record::{LessonQuery, LessonView};
+use folkmoot_workflows::debate::records;
 
 use crate::{
     app::App,
@@ -25,7 +26,7 @@ pub(crate) async fn lessons(
     PageReader(who): PageReader,
 ) -> Result<Json<DebateLessonList>, ApiError> {
     let query = LessonQuery { limit: LIMIT, ..LessonQuery::default() };
-    let lessons = app.engine.lessons(&who.principal, query).await?.into_iter().map(shown).collect();
+    let lessons = records::lessons(&app.engine, &who.principal, query).await?.into_iter().map(shown).collect();
     Ok(Json(DebateLessonList { lessons }))
 }
 
@@ -42,18 +43,18 @@ pub(crate) async fn correct(
     PathText(id): PathText,
     AuthenticatedCall { caller, body }: AuthenticatedCall<CorrectLesson>,
 ) -> Result<Json<DebateLesson>, ApiError> {
-    Ok(Json(shown(app.engine.correct_lesson(caller, &id, body.lesson, body.reason).await?)))
+    Ok(Json(shown(records::correct_lesson(&app.engine, caller, &id, body.lesson, body.reason).await?)))
 }
 
-fn shown(LessonView { lesson, root_cause, text }: LessonView) -> DebateLesson {
+fn shown(lesson: LessonView) -> DebateLesson {
     DebateLesson {
         id: lesson.id,
         debate_id: lesson.run_id,
         domain: lesson.domain.to_string(),
         language: lesson.language,
-        root_cause,
-        lesson: text,
-        digest: lesson.lesson,
+        root_cause: lesson.root_cause,
+        lesson: lesson.lesson,
+        digest: lesson.digest,
         confidence: Decimal::from(lesson.confidence).0,
         tags: lesson.tags,
         created_at: lesson.at,

@@ -2,7 +2,8 @@
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, DebateList, Problem};
-use folkmoot_store::DebateQuery;
+use folkmoot_engine::RunSummaryQuery;
+use folkmoot_workflows::debate::records;
 
 use crate::{
     app::App,
@@ -25,13 +26,13 @@ pub(crate) async fn list(
     PageReader(who): PageReader,
     Query(query): Query<wire::DebateListParams>,
 ) -> Result<Json<DebateList>, ApiError> {
-    let query = DebateQuery {
+    let query = RunSummaryQuery {
         status: query.status,
-        initiated_by: None,
         after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
         limit: limit(query.limit, LIMIT, LIMIT_MAX)?,
+        ..RunSummaryQuery::default()
     };
-    let page = app.engine.debates(&who.principal, query).await?;
+    let page = records::debates(&app.engine, &who.principal, query).await?;
     let mut shown = Vec::with_capacity(page.items.len());
     for view in page.items {
         shown.push(debates::of_view(&app, &who.principal, view).await?.on_the_wire());

@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{DebateReplay, Problem};
 
-use crate::{app::App, auth::Authenticated, debates::replayed, error::ApiError, extract::RunPath};
+use crate::{app::App, auth::PageReader, debates::replayed, error::ApiError, extract::RunPath};
 
 /// Replays a debate
 ///
@@ -14,7 +14,7 @@ use crate::{app::App, auth::Authenticated, debates::replayed, error::ApiError, e
     responses((status = 200, body = DebateReplay), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn replay(
     State(app): State<App>,
-    who: Authenticated,
+    PageReader(who): PageReader,
     RunPath(id): RunPath,
 ) -> Result<Json<DebateReplay>, ApiError> {
     Ok(Json(replayed::replay(&app, &who.principal, &id).await?))

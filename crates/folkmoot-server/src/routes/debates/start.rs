@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use folkmoot_api::wire::{DebateStarted, Problem, StartDebate};
-use folkmoot_core::debate::record::DebateStatus;
+use folkmoot_debate::record::DebateStatus;
 
 use crate::{app::App, debates::config_from_request, error::ApiError, extract::AuthenticatedCall};
 

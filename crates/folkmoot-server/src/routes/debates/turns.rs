@@ -3,7 +3,8 @@
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{DebateTurnList, DebateTurnQuery, Problem};
 use folkmoot_core::Refusal;
-use folkmoot_store::TurnQuery;
+use folkmoot_debate::record::TurnQuery;
+use folkmoot_workflows::debate::records;
 
 use crate::{
     app::App,
@@ -40,9 +41,9 @@ pub(crate) async fn turns(
         // One more than the page holds, to know whether there is another.
         limit: shown + 1,
     };
-    let mut found = app.engine.turns(&who.principal, query).await?;
+    let mut found = records::turns(&app.engine, &who.principal, query).await?;
     let more = found.len() > shown as usize;
     found.truncate(shown as usize);
-    let next = found.last().filter(|_| more).map(|view| view.turn.place.to_string());
+    let next = found.last().filter(|_| more).map(|view| view.place.to_string());
     Ok(Json(DebateTurnList { turns: found.into_iter().map(|view| debates::turn(&run, view)).collect(), next }))
 }

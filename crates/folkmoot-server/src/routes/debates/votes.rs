@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{DebateVote, DebateVotes, Decimal, Problem};
-use folkmoot_core::debate::DebateEvent;
+use folkmoot_debate::DebateEvent;
 
 use crate::{app::App, auth::PageReader, debates, error::ApiError, extract::RunPath};
 

@@ -12,9 +12,10 @@ use crate::{
     view,
 };
 
-/// Changes what a gate asks
+/// Amends a gate
 ///
-/// Only its requester can. It gets a new revision and a new digest, and earlier votes are void.
+/// Only its requester can. The gate gets a new revision and a new digest, and earlier votes are
+/// void.
 #[utoipa::path(patch, path = "/v1/gates/{id}", tag = "gates", params(("id" = String, Path)), request_body = Amend,
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn amend(

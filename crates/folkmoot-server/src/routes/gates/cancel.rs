@@ -12,7 +12,8 @@ use crate::{
 
 /// Withdraws a gate
 ///
-/// Its run does not pass.
+/// Its run does not pass: it is stopped as by a rejection, until people approve another gate of it.
+/// Only a gate that somebody else put into the run, and withdrew, lets it go on.
 #[utoipa::path(post, path = "/v1/gates/{id}/cancel", operation_id = "cancel_gate", tag = "gates", params(("id" = String, Path)), request_body = Cancel,
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn cancel(

@@ -31,8 +31,8 @@ macro_rules! verbs {
 verbs! {
     /// Approves a gate
     ///
-    /// Of any number of simultaneous decisions exactly one is recorded; the others get 409 and are
-    /// told who won.
+    /// Of any number of simultaneous decisions exactly one is recorded; the others get 409 with the
+    /// winner.
     approve, "/v1/gates/{id}/approve", Approve, {"reason": "the tests pass, and the change is small"};
     /// Rejects a gate
     ///
@@ -44,13 +44,13 @@ verbs! {
     adjust, "/v1/gates/{id}/adjust", Adjust, {"feedback": "shorter, and without the second change"};
     /// Pauses at a checkpoint
     ///
-    /// What was shown is accepted, and the run concludes.
+    /// Accepts what was shown, and lets the run conclude.
     pause, "/v1/gates/{id}/pause", Pause, {"reason": "enough for today"};
 }
 
 /// Decides on a gate
 ///
-/// As `approve`, `reject`, `adjust` and `pause`, with the word in the body.
+/// As `approve`, `reject`, `adjust` and `pause`, with the choice in the body.
 #[utoipa::path(post, path = "/v1/gates/{id}/decide", tag = "gates", params(("id" = String, Path)), request_body = Decide,
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn decide(
@@ -58,8 +58,8 @@ pub(crate) async fn decide(
     GatePath(gate): GatePath,
     AuthenticatedCall { caller, body }: AuthenticatedCall<Decide>,
 ) -> Result<Json<wire::Gate>, ApiError> {
-    let (choice, verdict) = body.split();
-    say(&app, caller, gate, choice, verdict).await
+    let (choice, review) = body.split();
+    say(&app, caller, gate, choice, review).await
 }
 
 async fn say(

@@ -10,10 +10,10 @@ use crate::{
     routes::artifacts,
 };
 
-/// Erases all that a gate has shown
+/// Erases everything a gate has shown
 ///
-/// Its summaries, artifacts and edited text, once it is decided; also for other gates that show the
-/// same. Admins can, with a reason.
+/// Its summaries, artifacts and edited text, once it is decided; also in other gates that show the
+/// same. Admins only, with a reason.
 #[utoipa::path(delete, path = "/v1/gates/{id}/contents", operation_id = "erase_gate", tag = "artifacts",
     params(("id" = String, Path)), request_body = Erase,
     responses((status = 200, body = Erased), (status = "4XX", body = Problem, content_type = "application/problem+json")))]

@@ -13,7 +13,7 @@ use crate::{
 
 /// Gives a gate more time
 ///
-/// Counted from now; a deadline is never moved nearer.
+/// Counted from now. A deadline never moves closer.
 #[utoipa::path(post, path = "/v1/gates/{id}/extend", tag = "gates", params(("id" = String, Path)), request_body = Extend,
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn extend(

@@ -18,9 +18,8 @@ const LIMIT_MAX: u32 = 500;
 
 /// Lists gates
 ///
-/// Pending ones by risk, then deadline, then age; others newest first. Agents see their own.
-/// `interleaved=true` shows the most urgent one of each requester first, so that nobody's gates
-/// hide another's.
+/// Pending ones by risk, deadline and age; others newest first. Agents see their own.
+/// `interleaved=true` alternates between requesters, so that nobody's gates hide another's.
 #[utoipa::path(get, path = "/v1/gates", operation_id = "list_gates", tag = "gates", params(wire::GateListParams),
     responses((status = 200, body = GateList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
@@ -51,7 +50,7 @@ pub(crate) async fn list(
     Ok(Json(GateList { gates, next: next.map(|next| next.to_string()) }))
 }
 
-/// Requesters are interleaved among all that waits, and nowhere else.
+/// Interleaving is available only for all pending gates.
 fn only_pending(query: &wire::GateListParams) -> Result<(), ApiError> {
     let narrowed = query.run.is_some() || query.session.is_some() || query.requested_by.is_some();
     if narrowed || query.cursor.is_some() || query.status.is_some_and(|status| status != GateStatus::Pending) {

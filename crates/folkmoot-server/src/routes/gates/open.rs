@@ -9,7 +9,7 @@ use axum::{
 use folkmoot_api::wire::{self, OpenGate, Problem};
 use folkmoot_core::{
     Phase,
-    gate::{GateKind, Opening, Risk},
+    gate::{GateKind, NewGate, Risk},
 };
 use folkmoot_engine::OpenRequest;
 
@@ -18,8 +18,8 @@ use crate::{app::App, error::ApiError, extract::AuthenticatedCall, notify, obser
 
 /// Opens a gate
 ///
-/// Its run cannot pass until somebody who may decide has decided. With a `dedupe_key`, a pending
-/// gate of yours that asks the same is returned instead (200).
+/// Its run cannot pass until somebody who may decide has decided. With a `dedupe_key`, your pending
+/// gate with the same request, for the same run, is returned instead (200).
 #[utoipa::path(post, path = "/v1/gates", tag = "gates", request_body = OpenGate,
     responses((status = 201, body = wire::Gate), (status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn open(State(app): State<App>, call: AuthenticatedCall<OpenGate>) -> Result<Response, ApiError> {
@@ -41,7 +41,7 @@ pub(crate) async fn open(State(app): State<App>, call: AuthenticatedCall<OpenGat
 fn request(app: &App, body: OpenGate) -> OpenRequest {
     let custom = || "custom".parse::<Phase>().expect("a plain word is a phase");
     let phase = body.phase.unwrap_or_else(custom);
-    let opening = Opening {
+    let new_gate = NewGate {
         id: app.engine.new_gate_id(body.run_id.as_ref(), &phase),
         run_id: body.run_id,
         session_id: body.session_id,
@@ -62,5 +62,5 @@ fn request(app: &App, body: OpenGate) -> OpenRequest {
         notification_channels: body.notification_channels,
         on_behalf_of: body.on_behalf_of,
     };
-    OpenRequest { opening, artifacts: body.artifacts.into_iter().map(artifact).collect() }
+    OpenRequest { new_gate, artifacts: body.artifacts.into_iter().map(artifact).collect() }
 }

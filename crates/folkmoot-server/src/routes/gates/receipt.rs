@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::{app::App, auth::PageReader, error::ApiError, extract::GatePath, signed};
 
-/// A signed receipt of a gate
+/// Returns a signed receipt of a gate
 ///
-/// All that was shown, all that happened, what was decided, and a checkpoint of the log: enough to
-/// check it without this server. Whoever may see the gate may have it.
+/// Everything that was shown, all events, the decision, and a checkpoint of the log: enough to
+/// check it without this server. For everybody who may see the gate.
 #[utoipa::path(get, path = "/v1/gates/{id}/receipt", operation_id = "gate_receipt", tag = "gates", params(("id" = String, Path)),
     responses((status = 200, body = Receipt), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn receipt(

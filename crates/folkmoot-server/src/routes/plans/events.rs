@@ -15,6 +15,7 @@ use crate::{
     extract::RunPath,
     plans,
     routes::events::{From, begin},
+    run_frames,
 };
 
 /// Follows a plan
@@ -22,8 +23,7 @@ use crate::{
 /// From its beginning, or after `Last-Event-ID`: `planning_started`, `iteration_started`,
 /// `iteration_progress`, `awaiting_approval`, `proposal_approved`, `checkpoint_approved`,
 /// `checkpoint_rejected`, `paused`, `synthesis_started`, and at its end `final_plan` and
-/// `complete`, or `cancelled`, or `error`. Leaving changes nothing, and whoever comes back misses
-/// nothing.
+/// `complete`, or `cancelled`, or `error`. Reconnect with the last id to miss nothing.
 #[utoipa::path(get, path = "/v1/plans/{id}/events", operation_id = "follow_plan", tag = "plans",
     params(("id" = String, Path), ("Last-Event-ID" = Option<u64>, Header, description = "The last position you have")),
     responses((status = 200, body = String, content_type = "text/event-stream"), (status = "4XX", body = wire::Problem, content_type = "application/problem+json")))]
@@ -41,5 +41,7 @@ pub(crate) async fn stream(app: App, who: Authenticated, headers: &HeaderMap, id
     let position = begin(&app, headers, From::the_beginning()).await?;
     let heartbeat = sse::KeepAlive::new().interval(app.heartbeat());
     let session = planned.run.start.session_id.clone();
-    Ok(Sse::new(plans::frames::follow(app, who, id, session, position)).keep_alive(heartbeat).into_response())
+    Ok(Sse::new(run_frames::follow::<plans::frames::PlanRunFrames>(app, who, id, session, position))
+        .keep_alive(heartbeat)
+        .into_response())
 }

@@ -22,9 +22,9 @@ use crate::{
 
 /// Exports a plan
 ///
-/// As Markdown, or as a page of HTML that needs nothing else. A plan that is not complete, or was
-/// cancelled or failed, is exported with its proposal and its iterations, each marked as accepted
-/// or not decided on; 409 only where there is nothing yet.
+/// As Markdown, or as a self-contained HTML page. An unfinished, cancelled or failed plan is
+/// exported with its proposal and its iterations, each marked as accepted or undecided; 409 only if
+/// there is nothing yet.
 #[utoipa::path(get, path = "/v1/plans/{id}/export", operation_id = "export_plan", tag = "plans", params(("id" = String, Path), ExportPlan),
     responses((status = 200, body = String, content_type = "text/markdown"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn export(
@@ -42,7 +42,7 @@ pub(crate) async fn export(
         }
     };
     let text = written(&complete_or_draft(&app, &who.principal, &id).await?);
-    // Opened in a browser, it is a page of its own and can do nothing.
+    // In a browser it is a separate page without any rights.
     let headers = [
         (header::CONTENT_TYPE, media_type),
         (header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'; style-src 'unsafe-inline'"),
@@ -68,7 +68,7 @@ pub(crate) async fn entity(
     Ok(Json(found.into()))
 }
 
-/// A plan, or what there is of it.
+/// A plan, complete or not.
 async fn complete_or_draft(app: &App, principal: &Principal, id: &RunId) -> Result<Plan, ApiError> {
     let planned = plans::planned(&app.engine, principal, id).await?;
     let message = planned.message();

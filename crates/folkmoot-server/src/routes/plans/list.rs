@@ -35,7 +35,7 @@ pub(crate) async fn list(
     let page = app.engine.runs(&who.principal, query).await?;
     let mut shown = Vec::new();
     for run in page.items {
-        // One that was started by hand with something else is a run, but no plan.
+        // A run of this kind that was started with another input is not a plan.
         match plans::of_run(&app.engine, &who.principal, run).await {
             Ok(planned) => shown.push(planned.on_the_wire(false)),
             Err(error) if error.refusal().is_some() => {}

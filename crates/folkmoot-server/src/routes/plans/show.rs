@@ -7,7 +7,7 @@ use crate::{app::App, auth::PageReader, error::ApiError, extract::RunPath, plans
 
 /// Shows a plan
 ///
-/// With the gate at which it waits, and what came of it once it is complete.
+/// With the gate at which it waits, and its result once it is complete.
 #[utoipa::path(get, path = "/v1/plans/{id}", operation_id = "show_plan", tag = "plans", params(("id" = String, Path)),
     responses((status = 200, body = wire::Plan), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(

@@ -13,8 +13,8 @@ use crate::{app::App, error::ApiError, extract::AuthenticatedCall, plans};
 /// Starts a plan
 ///
 /// With more than one iteration it stops at a gate before the first, and at another after every
-/// few. Decide on them as on any gate. Whoever starts the same in the same session again gets the
-/// plan that is there.
+/// few. Decide on them as on any gate. Starting the same in the same session again returns the
+/// existing plan.
 #[utoipa::path(post, path = "/v1/plans", operation_id = "start_plan", tag = "plans", request_body = StartPlan,
     responses((status = 202, body = wire::Plan), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn start(

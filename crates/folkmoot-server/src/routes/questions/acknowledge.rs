@@ -12,10 +12,9 @@ use crate::{
 
 /// Acknowledges a denial
 ///
-/// Says, with the token of whoever asked, that the denial was heard: from then on it does not cover
-/// the asker any more. Reviewers and admins release an asker with it that will not say so; the
-/// question stays denied. For everybody else, and for a question that was not denied, nothing
-/// changes.
+/// Confirms with the asker's token that it received the denial, which then no longer halts the
+/// asker. Reviewers and admins use it to release an asker that does not respond; the question stays
+/// denied. For other callers, and questions that were not denied, nothing changes.
 #[utoipa::path(post, path = "/v1/questions/{id}/acknowledge", operation_id = "acknowledge_denial", tag = "questions", params(("id" = String, Path)),
     request_body = WithReason,
     responses((status = 200, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]

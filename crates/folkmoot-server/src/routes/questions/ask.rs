@@ -7,13 +7,13 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use folkmoot_api::wire::{self, Ask, Problem};
-use folkmoot_core::question::Asking;
+use folkmoot_core::question::NewQuestion;
 
 use crate::{app::App, error::ApiError, extract::AuthenticatedCall};
 
-/// Asks
+/// Asks a question
 ///
-/// A halting question stops whom it covers until it is closed: BLOCKING and ESCALATION the agent,
+/// A halting question stops those it covers until it is closed: BLOCKING and ESCALATION the agent,
 /// APPROVAL its session too, EMERGENCY everyone; `halts` widens that.
 #[utoipa::path(post, path = "/v1/questions", operation_id = "ask", tag = "questions", request_body = Ask,
     responses((status = 201, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -22,7 +22,7 @@ pub(crate) async fn ask(
     AuthenticatedCall { caller, body }: AuthenticatedCall<Ask>,
 ) -> Result<Response, ApiError> {
     let text = body.text.clone();
-    let asking = Asking {
+    let asking = NewQuestion {
         id: app.engine.new_question_id(),
         agent_id: body.agent_id,
         run_id: body.run_id,

@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, Answer, Problem, WithReason};
-use folkmoot_core::question::{Close, Closing};
+use folkmoot_core::question::{Close, Reply};
 use folkmoot_engine::Caller;
 
 use super::parse_id;
@@ -14,8 +14,8 @@ use crate::{
 
 /// Answers a question
 ///
-/// Reviewers and admins can, but not who asked. The first answer stands; later ones get 409 and are
-/// told who was first.
+/// Reviewers and admins only, and not the asker. The first answer counts; later ones get 409 with
+/// the first.
 #[utoipa::path(post, path = "/v1/questions/{id}/answer", tag = "questions", params(("id" = String, Path)),
     request_body = Answer,
     responses((status = 200, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -45,17 +45,16 @@ macro_rules! verbs {
 verbs! {
     /// Denies a question
     ///
-    /// A denial authorises nothing: if the question halts, it goes on covering its asker until the
-    /// asker has acknowledged it, or a reviewer has released it from that (`acknowledge`).
+    /// If the question halts, it keeps halting its asker until the asker has acknowledged the
+    /// denial, or a reviewer has released it (`acknowledge`).
     deny, "/v1/questions/{id}/deny", Deny, "deny_question";
     /// Skips a question
     ///
-    /// It is closed without an answer. A halting one only by a reviewer.
+    /// Closes it without an answer. A halting one only by a reviewer.
     skip, "/v1/questions/{id}/skip", Skip, "skip_question";
     /// Cancels a question
     ///
-    /// It need not be answered any more. A halting one only by a reviewer, or by an admin with a
-    /// reason.
+    /// Withdraws it. A halting one only by a reviewer, or by an admin with a reason.
     cancel, "/v1/questions/{id}/cancel", Cancel, "cancel_question";
 }
 
@@ -66,8 +65,8 @@ async fn close(
     close: Close,
     reason: Option<String>,
 ) -> Result<Json<wire::Question>, ApiError> {
-    let closing = Closing { question: parse_id(id)?, close, reason: reason.unwrap_or_default() };
-    let question = app.engine.close_question(caller, closing).await?;
+    let reply = Reply { question: parse_id(id)?, close, reason: reason.unwrap_or_default() };
+    let question = app.engine.close_question(caller, reply).await?;
     let text = app.engine.text_of(&question).await?;
     Ok(Json(wire::Question::new(question, text)))
 }

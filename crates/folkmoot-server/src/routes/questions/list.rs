@@ -2,6 +2,7 @@
 
 use axum::{Json, extract::State};
 use folkmoot_api::wire::{self, Problem, QuestionList};
+use folkmoot_core::question::QuestionStatus;
 use folkmoot_store::QuestionQuery;
 
 use crate::{
@@ -16,8 +17,9 @@ const LIMIT_MAX: u32 = 500;
 
 /// Lists questions
 ///
-/// Pending ones by priority, then timeout, then age; others newest first. Agents see what they
-/// asked, and with `run` all that a run of theirs asked.
+/// Pending ones by priority, timeout and age; others newest first. Agents see what they asked, and
+/// with `run` everything that their run asked. `interleaved=true` shows the most urgent one of each
+/// asker first, so that nobody's questions hide another's.
 #[utoipa::path(get, path = "/v1/questions", operation_id = "list_questions", tag = "questions", params(wire::QuestionListParams),
     responses((status = 200, body = QuestionList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(
@@ -25,18 +27,36 @@ pub(crate) async fn list(
     PageReader(who): PageReader,
     Query(query): Query<wire::QuestionListParams>,
 ) -> Result<Json<QuestionList>, ApiError> {
-    let query = QuestionQuery {
-        status: query.status,
-        agent: query.agent,
-        asked_by: query.asked_by,
-        run: query.run,
-        session: query.session,
-        concerns: None,
-        halting: false,
-        after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
-        limit: limit(query.limit, LIMIT, LIMIT_MAX)?,
+    let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
+    let (items, next) = if query.interleaved {
+        only_pending(&query)?;
+        (app.engine.interleaved_questions(&who.principal, limit).await?, None)
+    } else {
+        let query = QuestionQuery {
+            status: query.status,
+            agent: query.agent,
+            asked_by: query.asked_by,
+            run: query.run,
+            session: query.session,
+            concerns: None,
+            halting: false,
+            after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
+            limit,
+        };
+        let page = app.engine.questions(&who.principal, query).await?;
+        (page.items, page.next)
     };
-    let page = app.engine.questions(&who.principal, query).await?;
-    let questions = page.items.into_iter().map(|view| wire::Question::new(view.question, view.text)).collect();
-    Ok(Json(QuestionList { questions, next: page.next.map(|next| next.to_string()) }))
+    let questions = items.into_iter().map(|view| wire::Question::new(view.question, view.text)).collect();
+    Ok(Json(QuestionList { questions, next: next.map(|next| next.to_string()) }))
+}
+
+/// Askers are interleaved among all that waits, and nowhere else.
+fn only_pending(query: &wire::QuestionListParams) -> Result<(), ApiError> {
+    let of_one = query.agent.is_some() || query.asked_by.is_some();
+    let narrowed = of_one || query.run.is_some() || query.session.is_some() || query.cursor.is_some();
+    if narrowed || query.status.is_some_and(|status| status != QuestionStatus::Pending) {
+        let detail = "interleaved lists pending questions of all askers; leave out status, agent, asked_by, run, session and cursor";
+        return Err(ApiError::bad_request("bad_query", detail));
+    }
+    Ok(())
 }

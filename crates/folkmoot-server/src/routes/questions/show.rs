@@ -8,7 +8,7 @@ use crate::{app::App, auth::Reader, error::ApiError, extract::PathText};
 
 /// Shows a question
 ///
-/// Changes nothing: the asker of a denied one says with `acknowledge` that it has heard it.
+/// Changes nothing: the asker of a denied question confirms it with `acknowledge`.
 #[utoipa::path(get, path = "/v1/questions/{id}", operation_id = "show_question", tag = "questions", params(("id" = String, Path)),
     responses((status = 200, body = wire::Question), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(

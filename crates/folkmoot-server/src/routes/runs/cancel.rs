@@ -13,8 +13,7 @@ use crate::{
 
 /// Cancels a run
 ///
-/// In any state. Whatever of it is in flight is dropped, and its gates, questions and runs end with
-/// it.
+/// In any state. Work in flight is dropped, and its gates, questions and child runs end with it.
 #[utoipa::path(post, path = "/v1/runs/{id}/cancel", operation_id = "cancel_run", tag = "runs", request_body = WithReason,
     params(("id" = String, Path)),
     responses((status = 200, body = wire::Run), (status = "4XX", body = Problem, content_type = "application/problem+json")))]

@@ -17,7 +17,7 @@ use crate::{
 
 /// Ends a run that you execute
 ///
-/// Whatever of it is still open ends with it.
+/// Whatever is still open in it ends with it.
 #[utoipa::path(post, path = "/v1/runs/{id}/end", operation_id = "end_run", tag = "runs", request_body = EndRun,
     params(("id" = String, Path)),
     responses((status = 200, body = wire::Run), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -30,7 +30,7 @@ pub(crate) async fn end(
     Ok(Json(brief(&app.engine, ended)))
 }
 
-/// What does not belong to the status is refused: whoever sent it means something else.
+/// Fields that do not belong to the status are refused, because the caller means something else.
 fn conclusion(EndRun { status, output, code, reason }: EndRun) -> Result<Conclusion, Refusal> {
     match (status, output, code, reason) {
         (RunOutcome::Completed, output, None, None) => {

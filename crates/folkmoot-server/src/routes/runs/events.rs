@@ -11,9 +11,9 @@ use crate::{
     routes::audit::AuditParams,
 };
 
-/// Reads what happened to a run
+/// Reads the events of a run
 ///
-/// Everything in the log about it, its gates and its questions, in order.
+/// All events of the run, its gates and its questions, in order.
 #[utoipa::path(get, path = "/v1/runs/{id}/events", operation_id = "read_run_events", tag = "runs", params(("id" = String, Path), AuditParams),
     responses((status = 200, body = AuditPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn events(
@@ -23,7 +23,7 @@ pub(crate) async fn events(
     Query(part): Query<AuditParams>,
 ) -> Result<Json<AuditPage>, ApiError> {
     let limit = part.limit()?;
-    // One more than the page holds, to know whether there is another.
+    // One more than the page, to know whether there is another page.
     let mut events = app.engine.events_of_run(&who.principal, &run, part.after, limit + 1).await?;
     let more = events.len() > limit as usize;
     events.truncate(limit as usize);

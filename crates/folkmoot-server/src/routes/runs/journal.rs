@@ -17,12 +17,12 @@ use crate::{
 
 const LIMIT: u32 = 100;
 const LIMIT_MAX: u32 = 500;
-/// The results on one page, together, unless a single one is longer.
+/// The size of all results on a page, unless a single one is longer.
 const PAGE_BYTES_MAX: u64 = 4 << 20;
 
 /// Reads a run's journal
 ///
-/// Its steps in the order in which they began, with their results, and what it waited for.
+/// Its steps in the order in which they began, with their results, and its waits.
 #[utoipa::path(get, path = "/v1/runs/{id}/journal", operation_id = "read_journal", tag = "runs", params(("id" = String, Path), wire::JournalListParams),
     responses((status = 200, body = JournalPage), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn journal(
@@ -33,7 +33,7 @@ pub(crate) async fn journal(
 ) -> Result<Json<JournalPage>, ApiError> {
     let after = query.cursor.as_deref().map(place).transpose()?;
     let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
-    // One more than the page holds, to know whether there is another.
+    // One more than the page, to know whether there is another page.
     let query = JournalQuery { run, after, limit: limit + 1, key: None, results: false };
     let mut lines = app.engine.journal(&who.principal, query).await?;
     let found = lines.len();
@@ -55,8 +55,7 @@ pub(crate) async fn journal(
     Ok(Json(JournalPage { entries, next }))
 }
 
-/// How many of these lines make a page: as many as have results of [`PAGE_BYTES_MAX`] together, and
-/// at least one.
+/// How many lines fit a page of [`PAGE_BYTES_MAX`], at least one.
 fn fitting(lines: &[JournalLine]) -> usize {
     let mut bytes = 0;
     let fits = |line: &&JournalLine| {
@@ -66,7 +65,7 @@ fn fitting(lines: &[JournalLine]) -> usize {
     lines.iter().take_while(fits).count().max(1)
 }
 
-/// A place in a journal, safe in an address whatever the key holds.
+/// A place in a journal, safe in a URL for any key.
 fn cursor(Entry { began_at, key, .. }: &Entry) -> String {
     let hex: String = key.as_str().bytes().map(|byte| format!("{byte:02x}")).collect();
     format!("{}~{hex}", began_at.as_micros())

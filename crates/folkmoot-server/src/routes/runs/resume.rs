@@ -12,8 +12,8 @@ use crate::{
 
 /// Resumes a run
 ///
-/// One that stopped, after somebody has looked at it. It passes no gate: a run that waits goes on
-/// when what it waits for is decided.
+/// Continues a stopped run after somebody has looked at it. It does not pass a gate: a waiting run
+/// continues when the decision comes.
 #[utoipa::path(post, path = "/v1/runs/{id}/resume", operation_id = "resume_run", tag = "runs", request_body = ResumeRun,
     params(("id" = String, Path)),
     responses((status = 200, body = wire::Run), (status = "4XX", body = Problem, content_type = "application/problem+json")))]

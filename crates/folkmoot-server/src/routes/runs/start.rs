@@ -7,16 +7,15 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use folkmoot_api::wire::{self, Problem, StartRun};
-use folkmoot_core::{run::Starting, text};
+use folkmoot_core::{run::NewRun, text};
 
 use super::brief;
 use crate::{app::App, debates::config_from_request, error::ApiError, extract::AuthenticatedCall};
 
 /// Starts a run
 ///
-/// With a `workflow` this server executes it. Without one it is yours: you execute it, record its
-/// steps and say how it ended. Whoever starts the same under the same `id` again gets the run that
-/// is there.
+/// With a `workflow` this server executes it. Without one you execute it, record its steps and its
+/// end. Starting the same under the same `id` again returns the existing run.
 #[utoipa::path(post, path = "/v1/runs", operation_id = "start_run", tag = "runs", request_body = StartRun,
     responses((status = 201, body = wire::Run), (status = 200, body = wire::Run, description = "You started the same under this id before"), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn start(
@@ -26,7 +25,7 @@ pub(crate) async fn start(
     if let Some(kind) = body.kind {
         kind.must_fit(body.workflow.as_ref())?;
     }
-    let starting = Starting {
+    let new_run = NewRun {
         id: body.id.unwrap_or_else(|| app.engine.new_run_id()),
         workflow: body.workflow,
         title: body.title.unwrap_or_default(),
@@ -34,8 +33,8 @@ pub(crate) async fn start(
         input: body.input.map(|input| text::json("input", &input)).transpose()?,
         limits: body.limits.unwrap_or_default(),
     };
-    config_from_request::started_by_name(&app, &caller.principal, &starting).await?;
-    let (started, is_new) = app.engine.start_or_find_run(caller, starting).await?;
+    config_from_request::started_by_name(&app, &caller.principal, &new_run).await?;
+    let (started, is_new) = app.engine.start_or_find_run(caller, new_run).await?;
     let location = format!("/v1/runs/{}", started.start.id);
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, [(header::LOCATION, location)], Json(brief(&app.engine, started))).into_response())

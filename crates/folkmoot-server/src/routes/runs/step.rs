@@ -16,20 +16,22 @@ use folkmoot_engine::RecordedEntry;
 
 use crate::{
     app::App,
+    auth::SendPermit,
     error::ApiError,
     extract::{AuthenticatedCall, RunPath},
 };
 
 /// Records a step of a run that you execute
 ///
-/// `begun` asks whether to do it. 201 means: do it now, and say what came of it. 200 tells what
-/// stands: `done` with its result, `failed`, or `begun` by an earlier attempt, of which nobody
-/// knows whether it was done. A result never changes.
+/// `begun` asks whether to do it. 201 means: do it now, and record the result. 200 returns the
+/// recorded state: `done` with its result, `failed`, or `begun` by an earlier attempt of which
+/// nobody knows whether it was done. A result never changes.
 #[utoipa::path(post, path = "/v1/runs/{id}/steps", operation_id = "record_step", tag = "runs", request_body = RecordStep,
     params(("id" = String, Path)),
     responses((status = 201, body = JournalEntry), (status = 200, body = JournalEntry), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn step(
     State(app): State<App>,
+    sending: SendPermit,
     RunPath(run): RunPath,
     AuthenticatedCall { caller, body }: AuthenticatedCall<RecordStep>,
 ) -> Result<Response, ApiError> {
@@ -46,21 +48,26 @@ pub(crate) async fn step(
         began_at: app.engine.now(),
     };
     let write = write(body)?;
+    let principal = caller.principal.clone();
     let given = match &write {
         Write::Done(result) => Some(result.clone()),
         _ => None,
     };
     let RecordedEntry { entry, is_new } = app.engine.record_step(caller, run, entry, write).await?;
-    // What was just written is known; only what stood before needs to be read.
+    // What was just written is known; only earlier results must be read.
     let result = match given {
         Some(result) => Some(result),
-        None => app.engine.result(&entry).await?,
+        None if is_new => None,
+        None => {
+            sending.hold_page(&app, &principal).await;
+            app.engine.result(&entry).await?
+        }
     };
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(JournalEntry::new(entry, result, None))).into_response())
 }
 
-/// What does not belong to the state is refused: whoever sent it means something else.
+/// Fields that do not belong to the state are refused, because the caller means something else.
 fn write(body: RecordStep) -> Result<Write, Refusal> {
     match (body.state, body.result, body.error) {
         (EntryStatus::Begun, None, None) => Ok(Write::Begin),

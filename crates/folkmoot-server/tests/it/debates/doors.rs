@@ -195,7 +195,7 @@ async fn an_agent_cannot_weaken_the_policy_nor_reach_into_a_repository() {
 
 /// What the workflow is given, as whoever starts it by its name has to write it.
 fn around() -> Value {
-    use folkmoot_core::agent::{Domain, Team};
+    use folkmoot_debate::agent::{Domain, Team};
     use folkmoot_server::workflows::debate::Preset;
     let team = Team::build(2, Domain::General, &[]).unwrap();
     serde_json::to_value(Preset::Quick.debate(TOPIC.to_owned(), team)).unwrap()

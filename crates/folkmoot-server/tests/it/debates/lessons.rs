@@ -1,9 +1,9 @@
 //! Lessons: listed, corrected and removed.
 
-use folkmoot_core::{
+use folkmoot_debate::{
     AgentRole, DebatePhase, Domain,
     agent::Share,
-    debate::record::{DebateRecord, LessonRecord, TurnRecord, uuid},
+    record::{DebateRecord, LessonRecord, TurnRecord, uuid},
 };
 use folkmoot_engine::{Ctx, Failure, Workflows};
 use serde_json::{Value, json};
@@ -40,6 +40,7 @@ pub async fn teach(ctx: Ctx, (): ()) -> Result<(), Failure> {
         lesson: format!("write tests last ({run})"),
         confidence: Share::ONE,
         tags: vec!["tests".to_owned()],
+        rehearsed: true,
     };
     ctx.keep(
         "learnt",

@@ -4,9 +4,9 @@ use folkmoot_store::Store;
 use crate::support::*;
 
 pub(crate) async fn an_amendment_is_a_new_revision_on_which_no_vote_counts(store: &impl Store) {
-    let mut opening = opening();
-    opening.quorum = Some(2);
-    let gate = opened(store, opening).await;
+    let mut new_gate = new_gate();
+    new_gate.quorum = Some(2);
+    let gate = opened(store, new_gate).await;
     let voted = gate_of(store.execute(approve(&gate.id, "alice")).await);
     assert!(matches!(&voted.state, GateState::Pending { votes } if votes.len() == 1));
     let amended = gate_of(store.execute(retitle(&gate.id, "Deploy 1.4.3")).await);
@@ -21,10 +21,10 @@ pub(crate) async fn an_amendment_keeps_the_summary_that_stands(store: &impl Stor
     // The summary is read from before the batch, and from within it.
     let alone = an_open_gate(store).await;
     let alone = gate_of(store.execute(retitle(&alone.id, "Deploy 1.4.3")).await);
-    let opening = opening();
-    let id = opening.id.clone();
+    let new_gate = new_gate();
+    let id = new_gate.id.clone();
     let (_, together) =
-        tokio::join!(store.execute(open(agent("agent-a"), opening)), store.execute(retitle(&id, "Deploy 1.4.3")),);
+        tokio::join!(store.execute(open(agent("agent-a"), new_gate)), store.execute(retitle(&id, "Deploy 1.4.3")),);
     let together = gate_of(together);
     for gate in [alone, together] {
         assert_eq!(gate.digest, gate.content.digest("Deploy 1.4.2 to production"));

@@ -103,7 +103,7 @@ pub(crate) async fn an_unreadable_gate_fails_alone(world: &World<impl Place>) {
         biased;
         store.execute(approve_seen(&amended, "alice")),
         store.execute(approve(&opened.id, "alice")),
-        store.execute(open(agent("agent-a"), opening())),
+        store.execute(open(agent("agent-a"), new_gate())),
     );
     gate_of(before);
     gate_of(after);
@@ -120,8 +120,8 @@ async fn two_runs(store: &impl Store) {
     for (key, write) in [("a", done("1")), ("b", Write::Failed(boom())), ("c", opens("gate-c"))] {
         entry_of(store.execute(record("r1", 1, key, write)).await);
     }
-    run_of(store.execute(park(parking("r1", 1, 0))).await);
-    run_of(store.execute(start(starting("r2"))).await);
+    run_of(store.execute(park(park_request("r1", 1, 0))).await);
+    run_of(store.execute(start(new_run("r2"))).await);
     assert_eq!(problems(store).await, []);
 }
 

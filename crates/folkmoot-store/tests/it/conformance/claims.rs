@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use folkmoot_core::{Action, Actor, Outcome, Role};
+use folkmoot_core::{Action, Actor, Outcome, Role, node, run};
 use folkmoot_store::{Error, JournalQuery, Store};
 
 use crate::support::*;
@@ -16,11 +16,11 @@ pub(crate) async fn an_orphan_is_a_run_whose_node_is_dead(world: &World<impl Pla
     store.execute(beat("n1", seconds(60))).await.unwrap();
     store.execute(beat("n2", seconds(90))).await.unwrap();
     a_worked_on_run(store, "r1").await;
-    run_of(store.execute(start(starting("r2"))).await);
+    run_of(store.execute(start(new_run("r2"))).await);
     claimed_of(store.execute(claim("r2", "n2")).await);
     a_parked_run(store, "r3").await;
-    run_of(store.execute(start(starting("r4"))).await);
-    run_of(store.execute(start(folkmoot_core::run::Starting { workflow: None, ..starting("r5") })).await);
+    run_of(store.execute(start(new_run("r4"))).await);
+    run_of(store.execute(start(folkmoot_core::run::NewRun { workflow: None, ..new_run("r5") })).await);
     assert_eq!(orphans(store).await, [""; 0]);
     world.clock.advance(seconds(59));
     assert_eq!(orphans(store).await, [""; 0]);
@@ -38,7 +38,7 @@ pub(crate) async fn an_orphan_is_a_run_whose_node_is_dead(world: &World<impl Pla
     world.clock.advance(seconds(30));
     assert_eq!(orphans(store).await, ["r1", "r2"]);
     assert_eq!(store.orphans(&[workflow("draft@1")], 1).await, Ok(vec![run_id("r1")]));
-    let refused = command(admin("root"), Action::Heartbeat { node: name("n2"), span: seconds(60), alone: true });
+    let refused = command(admin("root"), node::Action::Heartbeat { node: name("n2"), span: seconds(60), alone: true });
     assert_eq!(
         refusal_of(store.execute(refused).await),
         folkmoot_core::Refusal::RoleMayNot { role: Role::Admin, verb: "be a node" }
@@ -52,11 +52,11 @@ pub(crate) async fn an_orphan_is_a_run_whose_node_is_dead(world: &World<impl Pla
 pub(crate) async fn a_node_that_is_alone_ends_all_others(store: &impl Store) {
     store.execute(beat("n1", seconds(60))).await.unwrap();
     a_worked_on_run(store, "r1").await;
-    let alone = command(Actor::System, Action::Heartbeat { node: name("n2"), span: seconds(60), alone: true });
+    let alone = command(Actor::System, node::Action::Heartbeat { node: name("n2"), span: seconds(60), alone: true });
     store.execute(alone).await.unwrap();
     let free: &[&str] = if store.is_shared() { &[] } else { &["r1"] };
     assert_eq!(orphans(store).await, free);
-    run_of(store.execute(start(starting("r2"))).await);
+    run_of(store.execute(start(new_run("r2"))).await);
     claimed_of(store.execute(claim("r2", "n2")).await);
     assert_eq!(orphans(store).await, free);
 }
@@ -92,13 +92,13 @@ pub(crate) async fn of_many_claims_at_once_one_wins(store: &impl Store) {
     }
     for round in 0..5 {
         let run = format!("run-{round}");
-        run_of(store.execute(start(starting(&run))).await);
+        run_of(store.execute(start(new_run(&run))).await);
         let claims = |run: &str| (0..16).map(|n| claim(run, &format!("n{n}"))).collect::<Vec<_>>();
         let answers = at_once(store, claims(&run)).await;
         let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         assert_eq!((won.len(), lost.len()), (1, 15), "a new run");
         assert!(lost.into_iter().all(|lost| refusal_of(lost).code() == "run_not_ready"));
-        run_of(store.execute(park(parking(&run, 1, 0))).await);
+        run_of(store.execute(park(park_request(&run, 1, 0))).await);
         store.execute(wake(&run)).await.unwrap();
         let won = at_once(store, claims(&run)).await.into_iter().filter(Result::is_ok).count();
         assert_eq!(won, 1, "a woken run");
@@ -107,14 +107,14 @@ pub(crate) async fn of_many_claims_at_once_one_wins(store: &impl Store) {
         store.execute(leave(node.as_str())).await.unwrap();
         let others: Vec<_> = claims(&run)
             .into_iter()
-            .filter(|other| !matches!(&other.action, Action::Claim(claim) if claim.node == *node))
+            .filter(|other| !matches!(&other.action, Action::Run(run::Action::Claim { node: claimant, .. }) if claimant == node))
             .collect();
         let won = at_once(store, others).await.into_iter().filter(Result::is_ok).count();
         assert_eq!(won, 1, "a run whose node is gone");
         store.execute(beat(node.as_str(), seconds(60))).await.unwrap();
         // Its successor, in the batch in which it is started.
         let next = format!("next-{round}");
-        let mut commands = vec![start(starting(&next))];
+        let mut commands = vec![start(new_run(&next))];
         commands.extend(claims(&next));
         let won = at_once(store, commands).await.into_iter().filter(Result::is_ok).count();
         assert_eq!(won, 2, "the start and one claim");
@@ -130,7 +130,7 @@ pub(crate) async fn who_lost_a_run_writes_nothing_for_it(store: &impl Store) {
         vec![
             record("r1", 1, "draft", done("1")),
             record("r1", 1, "ok", opens("gate-1")),
-            park(parking("r1", 1, 0)),
+            park(park_request("r1", 1, 0)),
             stop("r1", 1),
             end("r1", 1, "1"),
         ]
@@ -185,20 +185,20 @@ pub(crate) async fn the_same_record_twice_is_one_event(store: &impl Store) {
 /// A whole life in one batch, and nothing after its end.
 pub(crate) async fn a_run_can_live_and_end_within_a_batch(store: &impl Store) {
     let commands = [
-        start(starting("r1")),
+        start(new_run("r1")),
         claim("r1", "n1"),
         record("r1", 1, "draft", folkmoot_core::journal::Write::Begin),
         record("r1", 1, "draft", done("1")),
         stop("r1", 1),
         resume_run("r1"),
         claim("r1", "n1"),
-        park(parking("r1", 2, 0)),
+        park(park_request("r1", 2, 0)),
         wake("r1"),
         claim("r1", "n1"),
         end("r1", 3, "1"),
         record("r1", 3, "late", done("1")),
         cancel_run("r1"),
-        start(starting("r1")),
+        start(new_run("r1")),
     ];
     let answers = at_once(store, commands).await;
     let told: Vec<_> = answers

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use folkmoot_core::{
     Action, Actor, Command, Digest, Outcome, Scope,
-    debate::record::{DebateStatus, uuid},
-    erase::Erasing,
-    gate::Opening,
+    erase::{self, Erasure},
+    gate::NewGate,
     journal::Fence,
     question::QuestionType,
-    run::Conclusion,
+    run::{self, Conclusion},
 };
-use folkmoot_store::{DebateQuery, LessonQuery, Store};
+use folkmoot_debate::record::{DebateStatus, LessonQuery, VIEWS, uuid};
+use folkmoot_store::{RunSummaryQuery, Store};
 use serde_json::Value;
 
 use super::debates::{lines_of, texts, versions_of};
@@ -21,12 +21,13 @@ use crate::support::*;
 /// store's answer.
 pub(crate) async fn where_a_debate_is_follows_from_what_it_waits_for(world: &World<impl Place>) {
     let store = &*world.store;
+    store.create_views(VIEWS).await.unwrap();
     let expect = async |run: &str, expected: DebateStatus| {
         assert_eq!(store.debate(&run_id(run)).await.unwrap().unwrap().status, expected, "{run}");
         let told = world.place.sql(&format!("SELECT status FROM debate_sessions WHERE debate_id = '{run}'")).await;
         assert_eq!(told, [[expected.word()]], "{run}");
         for of in DebateStatus::ALL.iter().copied() {
-            let query = DebateQuery { status: Some(of), limit: 100, ..DebateQuery::default() };
+            let query = RunSummaryQuery { status: Some(of), limit: 100, ..RunSummaryQuery::default() };
             let listed = store.debates(query).await.unwrap().items;
             assert_eq!(listed.iter().any(|view| view.id.as_str() == run), of == expected, "{run} among the {of}");
         }
@@ -39,7 +40,7 @@ pub(crate) async fn where_a_debate_is_follows_from_what_it_waits_for(world: &Wor
     expect("d1", DebateStatus::Paused).await;
     let waiting = store.debate(&run_id("d1")).await.unwrap().unwrap().waiting_at;
     assert_eq!(waiting.map(|id| id.to_string()), Some("g1".to_owned()));
-    run_of(store.execute(park(parking("d1", 1, 0))).await);
+    run_of(store.execute(park(park_request("d1", 1, 0))).await);
     expect("d1", DebateStatus::Paused).await;
     gate_of(store.execute(approve(&"g1".parse().unwrap(), "alice")).await);
     expect("d1", DebateStatus::Running).await;
@@ -53,16 +54,16 @@ pub(crate) async fn where_a_debate_is_follows_from_what_it_waits_for(world: &Wor
     world.place.sql("UPDATE gates SET mode = 'reaction' WHERE id = 'g2'").await;
     expect("d2", DebateStatus::Running).await;
     // Nor does what somebody else has decided in its run.
-    let of_agent = opened(store, Opening { run_id: Some(run_id("d2")), ..opening() }).await;
+    let of_agent = opened(store, NewGate { run_id: Some(run_id("d2")), ..new_gate() }).await;
     expect("d2", DebateStatus::Running).await;
     assert_eq!(store.debate(&run_id("d2")).await.unwrap().unwrap().waiting_at, None, "{}", of_agent.id);
     // Parked for nobody in particular, for an answer, for clearance, and stopped.
-    run_of(store.execute(park(parking("d2", 1, 0))).await);
+    run_of(store.execute(park(park_request("d2", 1, 0))).await);
     expect("d2", DebateStatus::Running).await;
     an_empty_debate(store, "d3").await;
     entry_of(store.execute(record("d3", 1, "ask", asks("q3", QuestionType::Preference))).await);
     expect("d3", DebateStatus::Running).await;
-    run_of(store.execute(park(parking("d3", 1, 0))).await);
+    run_of(store.execute(park(park_request("d3", 1, 0))).await);
     expect("d3", DebateStatus::Paused).await;
     question_of(store.execute(answer(&"q3".parse().unwrap(), "red")).await);
     expect("d3", DebateStatus::Running).await;
@@ -77,7 +78,7 @@ pub(crate) async fn where_a_debate_is_follows_from_what_it_waits_for(world: &Wor
     expect("d5", DebateStatus::Pending).await;
     an_empty_debate(store, "d6").await;
     let conclusion = Conclusion::Failed { code: "budget".to_owned(), message: "spent".to_owned() };
-    let fail = Action::EndRun { run: run_id("d6"), fence: Fence::Epoch(1), conclusion };
+    let fail = Action::Run(run::Action::End { run: run_id("d6"), fence: Fence::Epoch(1), conclusion });
     run_of(store.execute(command(Actor::System, fail)).await);
     expect("d6", DebateStatus::Failed).await;
     a_worked_on_run(store, "r1").await;
@@ -87,14 +88,16 @@ pub(crate) async fn where_a_debate_is_follows_from_what_it_waits_for(world: &Wor
 /// The names of the design, and nothing else; times are microseconds and shares go from 0 to 1.
 pub(crate) async fn the_views_are_the_tables_of_the_design(world: &World<impl Place>) {
     let store = &*world.store;
+    store.create_views(VIEWS).await.unwrap();
     a_debate(store, "d1").await;
     entry_of(store.execute(keep("d1", "second", vec![session(2), version("d1", 2)])).await);
     run_of(store.execute(end("d1", 1, "[]")).await);
     let at = noon().as_micros().to_string();
     let expect = async |view: &str, expected: Vec<(&str, String)>| {
         let columns: Vec<_> = expected.iter().map(|(column, _)| *column).collect();
-        let found = world.place.sql(&format!("SELECT * FROM {view}")).await;
-        let named = world.place.sql(&format!("SELECT {} FROM {view}", columns.join(", "))).await;
+        let order = if view == "code_versions" { "ORDER BY version_number" } else { "" };
+        let found = world.place.sql(&format!("SELECT * FROM {view} {order}")).await;
+        let named = world.place.sql(&format!("SELECT {} FROM {view} {order}", columns.join(", "))).await;
         assert_eq!(found, named, "{view} has these columns in this order and no others");
         let values: Vec<String> = expected.into_iter().map(|(_, value)| value).collect();
         for (column, (value, expected)) in columns.iter().zip(found[0].iter().zip(&values)) {
@@ -168,7 +171,7 @@ pub(crate) async fn the_views_are_the_tables_of_the_design(world: &World<impl Pl
         ],
     )
     .await;
-    let line = store.debate_log(lines_of("d1")).await.unwrap().remove(0);
+    let line = store.record_rows(lines_of("d1").into()).await.unwrap().remove(0);
     expect(
         "debate_logs",
         vec![
@@ -185,12 +188,13 @@ pub(crate) async fn the_views_are_the_tables_of_the_design(world: &World<impl Pl
 }
 
 fn erase(text: &str) -> Command {
-    let erasing = Erasing { digests: vec![Digest::of(text.as_bytes())], reason: "a key was in it".to_owned() };
-    command(admin("root"), Action::Erase(erasing))
+    let erasure = Erasure { digests: vec![Digest::of(text.as_bytes())], reason: "a key was in it".to_owned() };
+    command(admin("root"), erase::Action::Erase(erasure))
 }
 
 pub(crate) async fn what_is_erased_is_in_no_view_and_a_live_debate_needs_its_texts(world: &World<impl Place>) {
     let store = &*world.store;
+    store.create_views(VIEWS).await.unwrap();
     a_debate(store, "d1").await;
     let config = r#"{"max_rounds":3,"min_consensus":0.75}"#;
     let shown =
@@ -207,7 +211,7 @@ pub(crate) async fn what_is_erased_is_in_no_view_and_a_live_debate_needs_its_tex
     assert_eq!(texts(store, "d1").await, ["erased"]);
     assert_eq!(store.versions(versions_of("d1")).await.unwrap()[0].code, None);
     let view = store.debate(&run_id("d1")).await.unwrap().unwrap();
-    assert_eq!((view.topic, view.config, view.status), (None, None, DebateStatus::Completed));
+    assert_eq!((view.topic, view.session.unwrap().config, view.status), (None, None, DebateStatus::Completed));
     let lessons = store.lessons(LessonQuery { limit: 9, ..LessonQuery::default() }).await;
     assert_eq!(lessons, Ok(Vec::new()), "what says nothing teaches nothing");
     let rows = "SELECT (SELECT count(*) FROM debate_turns WHERE content IS NULL), (SELECT count(*) FROM code_versions
@@ -226,52 +230,58 @@ pub(crate) async fn a_row_that_was_changed_added_or_removed_is_found(world: &Wor
     let store = &*world.store;
     a_debate(store, "d1").await;
     assert_eq!(problems(store).await, []);
+    let replace = |collection: &str, column: &str, one: &str, other: &str| {
+        let set = format!("UPDATE records SET {column} = replace({column}, '{one}', '{other}')");
+        format!("{set} WHERE collection = '{collection}'")
+    };
+    let change = |collection: &str, column: &str, one: &str, other: &str| {
+        (replace(collection, column, one, other), replace(collection, column, other, one))
+    };
+    let (topic, forged) = (Digest::of("Which cache, and \"why\"?".as_bytes()), Digest::of(b"forged"));
+    let add = |by: &str| format!("UPDATE records SET created_at = created_at {by} 1 WHERE collection = 'debate_turns'");
     let tricks = [
-        ("UPDATE debates SET total_rounds = 9", "UPDATE debates SET total_rounds = 1", "debate_sessions d1"),
-        ("UPDATE debates SET topic_digest = config_digest", "", "debate_sessions d1"),
-        ("UPDATE turns SET confidence = 99", "UPDATE turns SET confidence = 70", "debate_turns"),
-        ("UPDATE turns SET agent_id = 'critic-1'", "UPDATE turns SET agent_id = 'proposer-1'", "debate_turns"),
+        (change("debate_sessions", "fields", "\"total_rounds\":1", "\"total_rounds\":9"), "debate_sessions session"),
+        (change("debate_sessions", "texts", &topic.to_string(), &forged.to_string()), "debate_sessions session"),
+        (change("debate_turns", "fields", "\"confidence\":70", "\"confidence\":99"), "debate_turns"),
+        (change("debate_turns", "fields", "proposer-1", "critic-1"), "debate_turns"),
+        ((add("+"), add("-")), "debate_turns"),
+        (change("debate_turns", "fields", "\"phase\":\"proposal\"", "\"phase\":\"review\""), "debate_turns"),
+        (change("debate_turns", "fields", "{\"agent", "[\"agent"), "expected"),
         (
-            "UPDATE turns SET created_at = created_at + 1",
-            "UPDATE turns SET created_at = created_at - 1",
-            "debate_turns",
+            change("code_versions", "fields", "\"test_pass_rate\":100", "\"test_pass_rate\":1"),
+            "code_versions 0000000001",
         ),
-        ("UPDATE turns SET phase = 'review'", "UPDATE turns SET phase = 'proposal'", "debate_turns"),
-        ("UPDATE turns SET confidence = 101", "UPDATE turns SET confidence = 70", "no share"),
-        ("UPDATE versions SET test_pass_rate = 1", "UPDATE versions SET test_pass_rate = 100", "code_versions 1"),
         (
-            "UPDATE versions SET version_number = 2",
-            "UPDATE versions SET version_number = 1",
-            "code_versions 1, code_versions 2",
+            change("code_versions", "id", "0000000001", "0000000002"),
+            "code_versions 0000000001, code_versions 0000000002",
         ),
-        ("UPDATE lessons SET confidence = 1", "UPDATE lessons SET confidence = 90", "lessons"),
-        ("UPDATE lines SET message = 'in time'", "UPDATE lines SET message = 'warn: it is late'", "debate_logs"),
+        (change("lessons", "fields", "\"confidence\":90", "\"confidence\":1.5"), "lessons"),
+        (change("debate_logs", "fields", "it is late", "in time"), "debate_logs"),
         (
-            "INSERT INTO turns SELECT run_id, 'forged', place, round, phase, agent_id, agent_role, provider, model,
-             content_digest, confidence, tool_calls_digest, test_results_digest, reflections_digest, metadata_digest,
-             response_time_ms, created_at FROM turns",
-            "DELETE FROM turns WHERE id = 'forged'",
+            (
+                "INSERT INTO records SELECT run_id, collection, 'forged', place, fields, texts, created_at, expires_at
+                 FROM records WHERE collection = 'debate_turns'"
+                    .to_owned(),
+                "DELETE FROM records WHERE id = 'forged'".to_owned(),
+            ),
             "debate_turns forged",
         ),
-        ("UPDATE turns SET run_id = 'd9'", "UPDATE turns SET run_id = 'd1'", "debate_turns"),
+        (change("debate_turns", "run_id", "d1", "d9"), "debate_turns"),
     ];
-    let topic = Digest::of("Which cache, and \"why\"?".as_bytes());
-    for (trick, undo, found) in tricks {
-        world.place.sql(trick).await;
+    for ((trick, undo), found) in tricks {
+        world.place.sql(&trick).await;
         let told = problems(store).await;
         assert!(told.iter().any(|it| it.at == "run:d1" && it.problem.contains(found)), "{trick}: {told:?}");
-        let undo =
-            if undo.is_empty() { format!("UPDATE debates SET topic_digest = '{topic}'") } else { undo.to_owned() };
         let strays = store.strays(10).await.unwrap();
         assert_eq!(strays, if trick.contains("d9") { vec!["d9".to_owned()] } else { Vec::new() }, "{trick}");
         world.place.sql(&undo).await;
         assert_eq!(problems(store).await, [], "{undo}");
     }
     let mut found = BTreeSet::new();
-    for table in ["debates", "turns", "versions", "lines", "lessons"] {
-        world.place.sql(&format!("DELETE FROM {table}")).await;
+    for collection in ["debate_sessions", "debate_turns", "code_versions", "debate_logs", "lessons"] {
+        world.place.sql(&format!("DELETE FROM records WHERE collection = '{collection}'")).await;
         let told = problems(store).await;
         assert_eq!(told.len(), 1, "{told:?}");
-        assert!(found.insert(told[0].problem.clone()), "{table} is missing, and that is not told: {told:?}");
+        assert!(found.insert(told[0].problem.clone()), "{collection} is missing, and that is not told: {told:?}");
     }
 }

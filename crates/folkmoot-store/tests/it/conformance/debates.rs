@@ -1,11 +1,15 @@
 use std::time::Duration;
 
 use folkmoot_core::{
-    Action, AgentRole, Deadline, DebatePhase, Domain,
-    debate::record::{DebateRecord, DebateStatus, LogLevel, uuid},
-    run::Starting,
+    Deadline, NewRecord, RecordQuery,
+    journal::Write,
+    run::{self, NewRun},
 };
-use folkmoot_store::{DebateQuery, LessonQuery, LineQuery, Store, TurnQuery, VersionQuery};
+use folkmoot_debate::{
+    AgentRole, DebatePhase, Domain,
+    record::{DebateRecord, DebateStatus, LessonQuery, LessonView, LineQuery, LogLevel, TurnQuery, VersionQuery, uuid},
+};
+use folkmoot_store::{RunSummaryQuery, Store};
 use serde_json::json;
 
 use crate::support::*;
@@ -43,10 +47,10 @@ pub(crate) async fn what_a_debate_keeps_reads_back(store: &impl Store) {
     let view = store.debate(&run_id("d1")).await.unwrap().unwrap();
     assert_eq!((view.status, view.session_id.as_str()), (DebateStatus::Running, "s1"));
     assert_eq!(view.topic.as_deref(), Some("Which cache, and \"why\"?"));
-    assert_eq!(view.config, Some(json!({"max_rounds": 3, "min_consensus": 0.75})));
-    assert_eq!(view.outcome, Some(json!({"winner": "a", "rounds": 2})));
-    assert_eq!(view.metadata, Some(json!({"über": [true, null]})));
     let said = view.session.unwrap();
+    assert_eq!(said.config, Some(json!({"max_rounds": 3, "min_consensus": 0.75})));
+    assert_eq!(said.outcome, Some(json!({"winner": "a", "rounds": 2})));
+    assert_eq!(said.metadata, Some(json!({"über": [true, null]})));
     assert_eq!((said.topology.as_str(), said.coordination_protocol.as_str()), ("graph_mesh", "cpde"));
     assert_eq!((said.total_rounds, said.final_consensus_score), (2, Some(share(81))));
 
@@ -56,7 +60,7 @@ pub(crate) async fn what_a_debate_keeps_reads_back(store: &impl Store) {
     assert_eq!(view.tool_calls, Some(json!([{"tool": "search", "seconds": 0.25}])));
     assert_eq!((&view.test_results, &view.reflections), (&None, &Some(json!([]))));
     assert_eq!(view.metadata, Some(json!({"prompt": "What is best?\n", "n": "1"})));
-    let row = &view.turn;
+    let row = view;
     assert_eq!((row.id.as_str(), row.round), (uuid(&["d1", "turn", "1"]).as_str(), 1));
     assert_eq!(
         (row.phase, &row.agent_id, row.agent_role),
@@ -64,41 +68,39 @@ pub(crate) async fn what_a_debate_keeps_reads_back(store: &impl Store) {
     );
     assert_eq!((row.provider.as_str(), row.model.as_str()), ("rehearsal", "rehearsal-1"));
     assert_eq!((row.confidence, row.response_time_ms, row.at), (Some(share(70)), 1200, noon()));
-    assert_eq!(store.turn(&row.id).await, Ok(Some(view.clone())));
-    assert_eq!(store.turn("no such turn").await, Ok(None));
+    assert_eq!(store.turn("d1", &row.id).await, Ok(Some(view.clone())));
+    assert_eq!(store.turn("d1", "no such turn").await, Ok(None));
 
     let versions = store.versions(versions_of("d1")).await.unwrap();
     let said: Vec<_> = versions
         .iter()
-        .map(|view| (view.version.version_number, view.code.as_deref(), view.diff_from_previous.as_deref()))
+        .map(|view| (view.version_number, view.code.as_deref(), view.diff_from_previous.as_deref()))
         .collect();
     assert_eq!(said, [(1, Some("print(1)"), None), (2, Some("print(2)"), Some("+print(2)"))]);
-    assert_eq!((versions[0].version.quality_score, versions[0].version.test_pass_rate), (None, Some(share(100))));
+    assert_eq!((versions[0].quality_score, versions[0].test_pass_rate), (None, Some(share(100))));
     assert_eq!(versions[0].metrics, Some(json!({"complexity": 1.5})));
-    assert_eq!(versions[0].version.turn_id, Some(uuid(&["d1", "turn", "1"])));
+    assert_eq!(versions[0].turn_id, Some(uuid(&["d1", "turn", "1"])));
     let after = store.versions(VersionQuery { after: Some(1), ..versions_of("d1") }).await.unwrap();
     assert_eq!(after, &versions[1..]);
 
     let lines = store.debate_log(lines_of("d1")).await.unwrap();
     let [kept] = lines.as_slice() else { panic!("one line was expected: {lines:?}") };
     assert_eq!(
-        (kept.level, kept.message.as_str(), kept.data.as_deref()),
-        (LogLevel::Warn, "warn: it is late", Some(r#"{"by":3}"#))
+        (kept.level, kept.message.as_str(), &kept.data),
+        (LogLevel::Warn, "warn: it is late", &Some(json!({"by": 3})))
     );
-    assert_eq!(kept.expires_at, Deadline::At(noon().plus(HOUR)));
+    let rows = store.record_rows(lines_of("d1").into()).await.unwrap();
+    assert_eq!(rows[0].expires_at, Deadline::At(noon().plus(HOUR)));
 
     let lessons = store.lessons(LessonQuery { limit: 9, ..LessonQuery::default() }).await.unwrap();
     let [view] = lessons.as_slice() else { panic!("one lesson was expected: {lessons:?}") };
     assert_eq!(
-        (view.text.as_str(), view.root_cause.as_deref()),
+        (view.lesson.as_str(), view.root_cause.as_deref()),
         ("test the empty list first (d1, 1)", Some("no test for the empty list (d1, 1)"))
     );
+    assert_eq!((view.run_id.as_str(), view.domain, view.confidence), ("d1", Domain::Code, share(90)));
     assert_eq!(
-        (view.lesson.run_id.as_str(), view.lesson.domain, view.lesson.confidence),
-        ("d1", Domain::Code, share(90))
-    );
-    assert_eq!(
-        (view.lesson.language.as_deref(), &view.lesson.tags[..]),
+        (view.language.as_deref(), &view.tags[..]),
         (Some("python"), &["tests".to_owned(), "lists".to_owned()][..])
     );
 
@@ -127,13 +129,13 @@ pub(crate) async fn the_same_record_twice_keeps_one_row_within_a_batch_too(store
 
 pub(crate) async fn what_is_refused_keeps_nothing(store: &impl Store) {
     an_empty_debate(store, "d1").await;
-    a_worked_on_run(store, "r1").await;
     let before = store.head().await.unwrap();
-    let mut nul = plain_turn("d1", "1");
-    nul.metadata = json!({"said": "\0"});
-    let bad = keep("d1", "first", vec![turn("d1", "2"), DebateRecord::Turn(Box::new(nul))]);
+    let mut nul = NewRecord::try_from(turn("d1", "1")).unwrap();
+    nul.texts.insert("metadata".to_owned(), "\0".to_owned());
+    let Write::Emit { kind, payload, mut records } = kept(vec![turn("d1", "2")]) else { unreachable!("it emits") };
+    records.push(nul);
+    let bad = record("d1", 1, "first", Write::Emit { kind, payload, records });
     assert_eq!(refusal_of(store.execute(bad).await).code(), "invalid");
-    assert_eq!(refusal_of(store.execute(keep("r1", "first", vec![turn("r1", "1")])).await).code(), "invalid");
     let stale = record("d1", 7, "first", kept(vec![turn("d1", "1")]));
     assert_eq!(refusal_of(store.execute(stale).await).code(), "lease_lost");
     assert_eq!(store.head().await.unwrap(), before);
@@ -175,8 +177,8 @@ pub(crate) async fn each_filter_narrows_the_turns_and_the_lines(store: &impl Sto
     loop {
         let page = store.turns(TurnQuery { after, limit: 2, ..all.clone() }).await.unwrap();
         let Some(last) = page.last() else { break };
-        after = Some(last.turn.place);
-        seen.extend(page.into_iter().map(|view| view.turn.id));
+        after = Some(last.place);
+        seen.extend(page.into_iter().map(|view| view.id));
     }
     assert_eq!(seen, (0..6).map(|n| uuid(&["d1", "turn", &n.to_string()])).collect::<Vec<_>>());
     let levels = async |query| -> Vec<LogLevel> {
@@ -194,9 +196,9 @@ pub(crate) async fn paging_visits_every_debate_once(world: &World<impl Place>) {
     let store = &*world.store;
     for n in 0..7 {
         let by = if n % 2 == 0 { "agent-a" } else { "agent-b" };
-        let debate = Starting { session_id: None, ..debating(&format!("d{n}")) };
-        run_of(store.execute(command(agent(by), Action::StartRun(Box::new(debate)))).await);
-        run_of(store.execute(start(starting(&format!("r{n}")))).await);
+        let debate = NewRun { session_id: None, ..debating(&format!("d{n}")) };
+        run_of(store.execute(command(agent(by), run::Action::Start(Box::new(debate)))).await);
+        run_of(store.execute(start(new_run(&format!("r{n}")))).await);
         if n < 5 {
             world.clock.advance(Duration::from_millis(1));
         }
@@ -205,7 +207,8 @@ pub(crate) async fn paging_visits_every_debate_once(world: &World<impl Place>) {
         let (mut after, mut seen) = (None, Vec::new());
         loop {
             let initiated_by = initiated_by.map(name);
-            let query = DebateQuery { status: Some(DebateStatus::Pending), initiated_by, after, limit: 2 };
+            let status = Some(DebateStatus::Pending);
+            let query = RunSummaryQuery { status, initiated_by, after, limit: 2, ..RunSummaryQuery::default() };
             let page = store.debates(query).await.unwrap();
             seen.extend(page.items.into_iter().map(|view| view.id.to_string()));
             after = page.next;
@@ -224,14 +227,14 @@ pub(crate) async fn lines_are_forgotten_when_their_time_is_over(world: &World<im
     let lines = spans.map(|span| line(LogLevel::Info, span));
     entry_of(store.execute(keep("d1", "first", lines.to_vec())).await);
     let count = async || store.debate_log(lines_of("d1")).await.unwrap().len();
-    assert_eq!(store.forget_debate_log(noon(), 10).await, Ok(0));
+    assert_eq!(store.forget_records(noon(), 10).await, Ok(0));
     world.clock.advance(HOUR);
     let now = noon().plus(HOUR);
-    assert_eq!((store.forget_debate_log(now, 2).await, count().await), (Ok(2), 3));
-    assert_eq!((store.forget_debate_log(now, 2).await, count().await), (Ok(1), 2));
-    assert_eq!((store.forget_debate_log(now, 2).await, count().await), (Ok(0), 2));
+    assert_eq!((store.forget_records(now, 2).await, count().await), (Ok(2), 3));
+    assert_eq!((store.forget_records(now, 2).await, count().await), (Ok(1), 2));
+    assert_eq!((store.forget_records(now, 2).await, count().await), (Ok(0), 2));
     assert_sound(store).await;
-    assert_eq!(store.forget_debate_log(now.plus(HOUR * 9999), 10).await, Ok(1), "one is kept for ever");
+    assert_eq!(store.forget_records(now.plus(HOUR * 9999), 10).await, Ok(1), "one is kept for ever");
     assert_sound(store).await;
 }
 
@@ -239,7 +242,7 @@ pub(crate) async fn lessons_come_newest_first(world: &World<impl Place>) {
     let store = &*world.store;
     for n in 0..5_u32 {
         let (run, by) = (format!("d{n}"), if n == 3 { "agent-b" } else { "agent-a" });
-        run_of(store.execute(command(agent(by), Action::StartRun(Box::new(debating(&run))))).await);
+        run_of(store.execute(command(agent(by), run::Action::Start(Box::new(debating(&run))))).await);
         claimed_of(store.execute(claim(&run, "n1")).await);
         let DebateRecord::Lesson(mut learned) = lesson(&run, "1") else { unreachable!("it is a lesson") };
         learned.domain = if n == 1 { Domain::Security } else { Domain::Code };
@@ -247,8 +250,9 @@ pub(crate) async fn lessons_come_newest_first(world: &World<impl Place>) {
         world.clock.advance(Duration::from_secs(1));
     }
     let debates = async |domain, by: Option<&str>, limit| -> Vec<String> {
-        let query = LessonQuery { id: None, domain, initiated_by: by.map(name), rehearsed: None, limit };
-        store.lessons(query).await.unwrap().into_iter().map(|view| view.lesson.run_id.to_string()).collect()
+        let query = LessonQuery { id: None, domain, rehearsed: None, limit };
+        let query = RecordQuery { initiated_by: by.map(name), ..query.into() };
+        read::<LessonView>(store, query).await.unwrap().into_iter().map(|view| view.run_id.to_string()).collect()
     };
     assert_eq!(debates(None, None, 9).await, ["d4", "d3", "d2", "d1", "d0"]);
     assert_eq!(debates(None, None, 2).await, ["d4", "d3"]);

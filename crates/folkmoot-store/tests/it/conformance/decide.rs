@@ -1,6 +1,6 @@
 use folkmoot_core::{
-    Action, Digest, Gate, GateStatus, Refusal, Timeout,
-    gate::{Choice, GateKind, GateState, Verdict},
+    Digest, Gate, GateStatus, Refusal, Timeout,
+    gate::{self, Choice, GateKind, GateState, Review},
 };
 use folkmoot_store::Store;
 use futures_util::future::join_all;
@@ -58,7 +58,7 @@ pub(crate) async fn a_refusal_leaves_its_batch_neighbours_alone(store: &impl Sto
         0 => approve(&decided.id, "bob"),
         1 => approve(&id("gate-nobody-knows"), "bob"),
         2 => retitle(&decided.id, "Too late"),
-        _ => open(agent("agent-a"), opening()),
+        _ => open(agent("agent-a"), new_gate()),
     });
     let answers = join_all(commands.map(|command| store.execute(command))).await;
     for (n, answer) in answers.into_iter().enumerate() {
@@ -78,13 +78,13 @@ pub(crate) async fn what_is_sent_at_once_acts_in_turn(store: &impl Store) {
     // The digest of what each gate shows once it was amended: another gate that shows the same has
     // it already.
     let amended =
-        opened(store, folkmoot_core::gate::Opening { title: Some("Deploy 1.4.3".to_owned()), ..opening() }).await;
+        opened(store, folkmoot_core::gate::NewGate { title: Some("Deploy 1.4.3".to_owned()), ..new_gate() }).await;
     let stories = (0..100).map(|_| async {
-        let opening = opening();
-        let id = opening.id.clone();
+        let new_gate = new_gate();
+        let id = new_gate.id.clone();
         let (opened, amended, decided, late, late_amendment) = tokio::join!(
             biased;
-            store.execute(open(agent("agent-a"), opening)),
+            store.execute(open(agent("agent-a"), new_gate)),
             store.execute(retitle(&id, "Deploy 1.4.3")),
             store.execute(approve_seen(&Gate { id: id.clone(), ..amended.clone() }, "alice")),
             store.execute(reject(&id, "bob")),
@@ -105,20 +105,20 @@ pub(crate) async fn what_is_sent_at_once_acts_in_turn(store: &impl Store) {
 
 pub(crate) async fn a_decision_on_stale_content_is_refused_within_a_batch_too(store: &impl Store) {
     let gate = an_open_gate(store).await;
-    let seen = Verdict { digest: Some(gate.digest), ..verdict(&gate.id, Choice::Approve) };
+    let seen = Review { digest: Some(gate.digest), ..review(&gate.id, Choice::Approve) };
     let (amended, decided) = tokio::join!(
         biased;
         store.execute(retitle(&gate.id, "Deploy something else")),
-        store.execute(command(reviewer("alice"), Action::Decide(seen))),
+        store.execute(command(reviewer("alice"), gate::Action::Decide(seen))),
     );
     let current = gate_of(amended).digest;
     assert_eq!(refusal_of(decided), Refusal::StaleDigest { seen: gate.digest, current, revision: 2 });
 }
 
 pub(crate) async fn votes_are_counted_across_commands(store: &impl Store) {
-    let mut opening = opening();
-    opening.quorum = Some(3);
-    let gate = opened(store, opening).await;
+    let mut new_gate = new_gate();
+    new_gate.quorum = Some(3);
+    let gate = opened(store, new_gate).await;
     let first = gate_of(store.execute(approve(&gate.id, "alice")).await);
     assert!(matches!(&first.state, GateState::Pending { votes } if votes.len() == 1));
     let (twice, second, third) = tokio::join!(
@@ -137,19 +137,19 @@ pub(crate) async fn votes_are_counted_across_commands(store: &impl Store) {
 }
 
 pub(crate) async fn an_edited_text_is_kept(store: &impl Store) {
-    let mut opening = opening();
-    opening.kind = GateKind::Proposal;
-    let gate = opened(store, opening).await;
-    let edited = Verdict { edited: Some("Better so".to_owned()), ..verdict(&gate.id, Choice::Adjust) };
-    let gate = gate_of(store.execute(command(reviewer("alice"), Action::Decide(edited))).await);
+    let mut new_gate = new_gate();
+    new_gate.kind = GateKind::Proposal;
+    let gate = opened(store, new_gate).await;
+    let edited = Review { edited: Some("Better so".to_owned()), ..review(&gate.id, Choice::Adjust) };
+    let gate = gate_of(store.execute(command(reviewer("alice"), gate::Action::Decide(edited))).await);
     assert_eq!(gate.decision().unwrap().edited, Some(Digest::of(b"Better so")));
     assert_eq!(store.contents(vec![Digest::of(b"Better so")]).await, Ok(vec![Some(b"Better so".to_vec())]));
 }
 
 pub(crate) async fn a_decision_that_comes_at_the_deadline_is_too_late(world: &World<impl Place>) {
-    let mut opening = opening();
-    opening.timeout = Some(Timeout::After(minutes(1)));
-    let gate = opened(&*world.store, opening).await;
+    let mut new_gate = new_gate();
+    new_gate.timeout = Some(Timeout::After(minutes(1)));
+    let gate = opened(&*world.store, new_gate).await;
     world.clock.advance(minutes(1));
     let late = refusal_of(world.store.execute(approve(&gate.id, "alice")).await);
     assert_eq!(late, Refusal::Overdue { gate: gate.id.clone(), deadline: gate.deadline });

@@ -1,14 +1,14 @@
 use folkmoot_core::{
     Command, GateStatus, Outcome, Refusal, Timeout,
-    gate::{OnTimeout, Opening},
+    gate::{NewGate, OnTimeout},
 };
 use folkmoot_store::Store;
 use futures_util::future::join_all;
 
 use crate::support::*;
 
-fn question(key: &str, summary: &str) -> Opening {
-    Opening { dedupe_key: Some(key.to_owned()), summary: summary.to_owned(), ..opening() }
+fn question(key: &str, summary: &str) -> NewGate {
+    NewGate { dedupe_key: Some(key.to_owned()), summary: summary.to_owned(), ..new_gate() }
 }
 
 fn ask(by: &str, key: &str, summary: &str) -> Command {
@@ -80,7 +80,7 @@ pub(crate) async fn a_decision_and_its_successor_in_one_batch(store: &impl Store
 
 pub(crate) async fn a_lapsed_gate_makes_room_for_its_successor(world: &World<impl Place>) {
     let store = &*world.store;
-    let lapsed = Opening { timeout: Some(Timeout::After(minutes(1))), ..question("deploy", "Deploy?") };
+    let lapsed = NewGate { timeout: Some(Timeout::After(minutes(1))), ..question("deploy", "Deploy?") };
     let lapsed = opened(store, lapsed).await;
     world.clock.advance(minutes(2));
     // Its timer has not come round, but nothing can approve it any more.
@@ -93,7 +93,7 @@ pub(crate) async fn a_lapsed_gate_makes_room_for_its_successor(world: &World<imp
 
 pub(crate) async fn an_escalated_gate_is_still_the_one(world: &World<impl Place>) {
     let store = &*world.store;
-    let question = || Opening { on_timeout: Some(OnTimeout::Escalate), ..question("deploy", "Deploy?") };
+    let question = || NewGate { on_timeout: Some(OnTimeout::Escalate), ..question("deploy", "Deploy?") };
     let gate = opened(store, question()).await;
     world.clock.advance(minutes(31));
     let existing = existing_of(store.execute(open(agent("agent-a"), question())).await);

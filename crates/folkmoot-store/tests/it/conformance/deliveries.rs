@@ -3,15 +3,15 @@ use std::{collections::BTreeSet, time::Duration};
 use folkmoot_core::{
     Delivery, Outcome, Timestamp,
     delivery::{DeliveryResult, DeliveryState, DeliveryStatus, RetryAdvice},
-    gate::Opening,
+    gate::NewGate,
 };
 use folkmoot_store::{DeliveryQuery, Store, WaitingFor};
 use futures_util::future::join_all;
 
 use crate::support::*;
 
-fn told(channels: &[&str]) -> Opening {
-    Opening { notification_channels: channels.iter().map(ToString::to_string).collect(), ..opening() }
+fn told(channels: &[&str]) -> NewGate {
+    NewGate { notification_channels: channels.iter().map(ToString::to_string).collect(), ..new_gate() }
 }
 
 /// What is told, of which event, and whether that is the event at its position.
@@ -27,11 +27,11 @@ async fn story(store: &impl Store) -> Vec<(u64, String, String, String)> {
 
 pub(crate) async fn each_delivery_tells_of_its_own_event(store: &impl Store) {
     let (wants_all, wants_gates) = (("all", "*"), ("gates", "gate.*"));
-    let of_run = Opening { run_id: Some("run-1".parse().unwrap()), ..told(&["gates", "mail"]) };
+    let of_run = NewGate { run_id: Some("run-1".parse().unwrap()), ..told(&["gates", "mail"]) };
     let id = of_run.id.clone();
     // One commit with two events, among others in the same batch.
     let commands = [
-        open(agent("agent-a"), opening()),
+        open(agent("agent-a"), new_gate()),
         heard_by(open(agent("agent-a"), of_run), &[wants_all, wants_gates]),
         heard_by(approve(&id, "alice"), &[wants_all]),
     ];
@@ -82,7 +82,7 @@ pub(crate) async fn a_delivery_reads_back_through_its_whole_life(world: &World<i
     let resent = delivery_of(store.execute(redeliver(&dead.id)).await);
     assert_eq!((resent.status(), resent.attempts, resent.epoch), (DeliveryStatus::Waiting, 0, 2));
     let [last] = <[Delivery; 1]>::try_from(deliveries_of(store.execute(take(channel, 9)).await)).unwrap();
-    let delivered = delivery_of(store.execute(settle(&last, DeliveryResult::Told)).await);
+    let delivered = delivery_of(store.execute(settle(&last, DeliveryResult::Delivered)).await);
     assert_eq!((delivered.status(), read(&waiting.id).await), (DeliveryStatus::Delivered, delivered.clone()));
     let log = assert_sound(store).await;
     let of_it = log.iter().filter(|event| *event.fact.stream == *delivered.stream());
@@ -109,7 +109,8 @@ pub(crate) async fn of_many_takers_at_once_one_gets_each_delivery(world: &World<
     // Whoever lost the lease has nothing to say; whoever has it does.
     for (lost, has) in taken.iter().map(|lost| (lost, again.iter().find(|has| has.id == lost.id).unwrap())) {
         let lost = settle(lost, fails("too late", RetryAdvice::Never));
-        let (lost, told) = tokio::join!(biased; store.execute(lost), store.execute(settle(has, DeliveryResult::Told)));
+        let (lost, told) =
+            tokio::join!(biased; store.execute(lost), store.execute(settle(has, DeliveryResult::Delivered)));
         assert_eq!(lost, Ok(Outcome::Nothing));
         assert_eq!(delivery_of(told).status(), DeliveryStatus::Delivered);
     }
@@ -132,13 +133,13 @@ pub(crate) async fn what_waits_is_known_by_channel_with_when_the_first_is_due(wo
     assert_eq!(store.waiting("b", 2).await, Ok(all[2..].to_vec()));
     assert_eq!(store.waiting("ä", 2).await, Ok(vec![]));
     let taken = deliveries_of(store.execute(take("b", 2)).await);
-    store.execute(settle(&taken[0], DeliveryResult::Told)).await.unwrap();
+    store.execute(settle(&taken[0], DeliveryResult::Delivered)).await.unwrap();
     let until = noon().plus(minutes(3)).plus(LEASE);
     assert_eq!(store.waiting("", 10).await.unwrap()[1], waits("b", noon().plus(minutes(2))), "the third");
     let third = deliveries_of(store.execute(take("b", 2)).await);
     assert_eq!(store.waiting("", 10).await.unwrap()[1], waits("b", until), "the second, when its lease is over");
-    store.execute(settle(&taken[1], DeliveryResult::Told)).await.unwrap();
-    store.execute(settle(&third[0], DeliveryResult::Told)).await.unwrap();
+    store.execute(settle(&taken[1], DeliveryResult::Delivered)).await.unwrap();
+    store.execute(settle(&third[0], DeliveryResult::Delivered)).await.unwrap();
     assert_eq!(store.waiting("", 10).await, Ok([&all[..1], &all[2..]].concat()));
 }
 
@@ -150,7 +151,7 @@ pub(crate) async fn what_waits_for_a_channel_that_is_none_dies(store: &impl Stor
     assert_eq!(deliveries_of(store.execute(abandon("nowhere")).await).len(), 43, "but for the one under way");
     assert_eq!(deliveries_of(store.execute(abandon("nowhere")).await), []);
     assert_eq!(
-        delivery_of(store.execute(settle(&under_way[0], DeliveryResult::Told)).await).status(),
+        delivery_of(store.execute(settle(&under_way[0], DeliveryResult::Delivered)).await).status(),
         DeliveryStatus::Delivered
     );
     assert_eq!(store.count_deliveries(DeliveryStatus::Dead).await, Ok(299));
@@ -162,7 +163,7 @@ pub(crate) async fn what_waits_for_a_channel_that_is_none_dies(store: &impl Stor
 
 pub(crate) async fn what_waits_for_many_channels_that_are_none_dies_together(store: &impl Store) {
     let names: Vec<String> = (0..256).map(|n| format!("nowhere-{n}")).collect();
-    let sixteen = |names: &[String]| Opening { notification_channels: names.to_vec(), ..opening() };
+    let sixteen = |names: &[String]| NewGate { notification_channels: names.to_vec(), ..new_gate() };
     join_all(names.chunks(16).map(|names| opened(store, sixteen(names)))).await;
     opened(store, sixteen(&names[..16])).await;
     opened(store, told(&["ops"])).await;

@@ -2,14 +2,19 @@
 
 use folkmoot_core::{
     Command, Event, Scope, Timeout,
-    question::{Asking, Close, QuestionType},
+    question::{Close, NewQuestion, QuestionType},
 };
 use folkmoot_store::{QuestionQuery, Store};
 
 use crate::support::*;
 
 fn asks_for(question: &str, kind: QuestionType, agent: &str) -> folkmoot_core::journal::Write {
-    asks_as(Asking { id: question.parse().unwrap(), agent_id: Some(name(agent)), session_id: None, ..asking(kind) })
+    asks_as(NewQuestion {
+        id: question.parse().unwrap(),
+        agent_id: Some(name(agent)),
+        session_id: None,
+        ..new_question(kind)
+    })
 }
 
 /// What the log says of a stream after a position, in words.
@@ -44,7 +49,7 @@ pub(crate) async fn the_end_of_a_run_closes_what_is_open_of_it_and_nothing_else(
         entry_of(store.execute(record(&run, 1, "c", asks(&before_question, QuestionType::Blocking))).await);
         store.execute(approve(&id(&decided), "alice")).await.unwrap();
         let elsewhere = an_open_gate(store).await;
-        let in_session = asked(store, asking(QuestionType::Decision)).await;
+        let in_session = asked(store, new_question(QuestionType::Decision)).await;
         // Some are opened in the batch in which the run ends, and somebody is too late for one.
         let commands = [
             record(&run, 1, "d", opens(&batch_gate)),
@@ -84,8 +89,8 @@ pub(crate) async fn the_end_of_a_run_closes_what_is_open_of_it_and_nothing_else(
 pub(crate) async fn what_was_late_when_its_run_ended_is_settled_by_the_clock(world: &World<impl Place>) {
     let store = &*world.store;
     a_worked_on_run(store, "r1").await;
-    let gate = folkmoot_core::gate::Opening { timeout: Some(Timeout::After(minutes(1))), ..opening() };
-    let gate = opened(store, folkmoot_core::gate::Opening { run_id: Some(run_id("r1")), ..gate }).await;
+    let gate = folkmoot_core::gate::NewGate { timeout: Some(Timeout::After(minutes(1))), ..new_gate() };
+    let gate = opened(store, folkmoot_core::gate::NewGate { run_id: Some(run_id("r1")), ..gate }).await;
     world.clock.advance(minutes(1));
     run_of(store.execute(end("r1", 1, "1")).await);
     let gate = store.gate(&gate.id).await.unwrap().unwrap().gate;
@@ -130,7 +135,7 @@ pub(crate) async fn what_something_else_holds_is_not_resumed(store: &impl Store)
             let own = record(&run, 1, "a", asks_for(&format!("own-{together}-{n}"), QuestionType::Emergency, "a1"));
             let mut commands = vec![own, cancel_run(&run)];
             let third = format!("other-{together}-{n}");
-            let holding = asking(QuestionType::Emergency);
+            let holding = new_question(QuestionType::Emergency);
             match other {
                 "halt" => {
                     for scope in [Scope::Agent, Scope::Session, Scope::All] {

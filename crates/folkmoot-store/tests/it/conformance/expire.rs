@@ -1,6 +1,6 @@
 use folkmoot_core::{
-    Action, Deadline, GateStatus, Outcome,
-    gate::{GatePolicy, OnTimeout},
+    Deadline, GateStatus, Outcome,
+    gate::{self, GatePolicy, OnTimeout},
 };
 use folkmoot_store::Store;
 
@@ -28,9 +28,9 @@ pub(crate) async fn an_early_timer_does_nothing(store: &impl Store) {
 
 pub(crate) async fn an_escalation_waits_once_more(world: &World<impl Place>) {
     let store = &*world.store;
-    let mut opening = opening();
-    opening.on_timeout = Some(OnTimeout::Escalate);
-    let gate = opened(store, opening).await;
+    let mut new_gate = new_gate();
+    new_gate.on_timeout = Some(OnTimeout::Escalate);
+    let gate = opened(store, new_gate).await;
     world.clock.advance(minutes(31));
     let escalated = gate_of(store.execute(expire(&gate.id)).await);
     let due = noon().plus(minutes(61));
@@ -58,9 +58,10 @@ pub(crate) async fn a_gate_that_reminds_is_due_again_and_reads_back(world: &Worl
         escalate_to: vec!["boss".to_owned()],
         ..GatePolicy::default()
     };
-    let opening = Box::new(opening());
-    let gate =
-        gate_of(store.execute(command(agent("agent-a"), Action::Open { opening, policy, contents: vec![] })).await);
+    let new_gate = Box::new(new_gate());
+    let gate = gate_of(
+        store.execute(command(agent("agent-a"), gate::Action::Open { new_gate, policy, contents: vec![] })).await,
+    );
     for (minute, reminded, escalations) in [(10, 1, 0), (20, 1, 1), (29, 2, 1)] {
         let due = noon().plus(minutes(minute));
         assert_eq!(store.next_due().await, Ok(Some(due)));

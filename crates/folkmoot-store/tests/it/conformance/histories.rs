@@ -1,4 +1,4 @@
-use folkmoot_core::{Scope, gate::Opening, question::QuestionType};
+use folkmoot_core::{Scope, gate::NewGate, question::QuestionType};
 use folkmoot_store::Store;
 
 use crate::support::*;
@@ -8,14 +8,14 @@ pub(crate) async fn walking_through_all_histories_visits_each_once(store: &impl 
     let mut expected = Vec::new();
     for id in ["a", "gate-1", "r", "run", "run-", "run.", "run:", "runs", "s", "zebra", "~"] {
         let Ok(gate) = id.parse() else { continue };
-        opened(store, Opening { id: gate, ..opening() }).await;
+        opened(store, NewGate { id: gate, ..new_gate() }).await;
         expected.push(id.to_owned());
     }
     for id in ["A", "a", "gate-1", "run", "run:a", "zebra", "0"] {
-        run_of(store.execute(start(starting(id))).await);
+        run_of(store.execute(start(new_run(id))).await);
         expected.push(format!("run:{id}"));
     }
-    expected.push(asked(store, asking(QuestionType::Blocking)).await.id.to_string());
+    expected.push(asked(store, new_question(QuestionType::Blocking)).await.id.to_string());
     expected.push(halt_of(store.execute(raise(Scope::All)).await).id.to_string());
     expected.sort();
     for limit in [1, 2, 3, 7, 100] {

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use crate::support::*;
 
 fn opening_with_key(by: &str, key: &str, body: &str) -> folkmoot_core::Command {
-    keyed(open(agent(by), opening()), "POST /v1/gates", key, body)
+    keyed(open(agent(by), new_gate()), "POST /v1/gates", key, body)
 }
 
 pub(crate) async fn the_same_request_again_gets_the_first_outcome(store: &impl Store) {
@@ -28,7 +28,7 @@ pub(crate) async fn another_request_under_the_same_key_is_refused(store: &impl S
 pub(crate) async fn keys_are_per_principal_and_route(store: &impl Store) {
     let mine = gate_of(store.execute(opening_with_key("agent-a", "k1", "body")).await);
     let theirs = gate_of(store.execute(opening_with_key("agent-b", "k1", "body")).await);
-    let elsewhere = keyed(open(agent("agent-a"), opening()), "POST /v1/debates", "k1", "body");
+    let elsewhere = keyed(open(agent("agent-a"), new_gate()), "POST /v1/debates", "k1", "body");
     let elsewhere = gate_of(store.execute(elsewhere).await);
     assert!(mine.id != theirs.id && mine.id != elsewhere.id && theirs.id != elsewhere.id);
     // Sent together they must be told apart as well.
@@ -40,11 +40,11 @@ pub(crate) async fn keys_are_per_principal_and_route(store: &impl Store) {
 }
 
 pub(crate) async fn refusals_are_not_remembered(store: &impl Store) {
-    let opening = opening();
+    let new_gate = new_gate();
     let attempt = |id: &folkmoot_core::GateId| keyed(approve(id, "alice"), "POST /v1/gates/approve", "k1", "body");
-    assert_eq!(refusal_of(store.execute(attempt(&opening.id)).await).code(), "unknown_gate");
-    let id = opening.id.clone();
-    opened(store, opening).await;
+    assert_eq!(refusal_of(store.execute(attempt(&new_gate.id)).await).code(), "unknown_gate");
+    let id = new_gate.id.clone();
+    opened(store, new_gate).await;
     gate_of(store.execute(attempt(&id)).await);
 }
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use folkmoot_core::{
     GateStatus, Refusal, Timeout,
-    gate::{Opening, Risk},
+    gate::{NewGate, Risk},
 };
 use folkmoot_store::{Cursor, Error, GateQuery, GateView, Store};
 use futures_util::future::join_all;
@@ -41,7 +41,7 @@ async fn page_through(store: &impl Store, query: GateQuery, mut meanwhile: impl 
 
 pub(crate) async fn the_inbox_goes_by_risk_then_deadline_then_age(world: &World<impl Place>) {
     let store = &*world.store;
-    let at = |id: &str, risk, timeout| Opening { id: self::id(id), risk, timeout: Some(timeout), ..opening() };
+    let at = |id: &str, risk, timeout| NewGate { id: self::id(id), risk, timeout: Some(timeout), ..new_gate() };
     let late = Timeout::After(minutes(60));
     opened(store, at("g-low", Risk::Low, Timeout::After(minutes(1)))).await;
     opened(store, at("g-medium-never", Risk::Medium, Timeout::Never)).await;
@@ -95,7 +95,7 @@ pub(crate) async fn paging_visits_everything_once_while_gates_are_added(world: &
     let mut known = Vec::new();
     for n in 0..60 {
         let timeout = Some(Timeout::After(minutes(10 + n % 7)));
-        known.push(opened(store, Opening { risk: risks[n as usize % 4], timeout, ..opening() }).await.id);
+        known.push(opened(store, NewGate { risk: risks[n as usize % 4], timeout, ..new_gate() }).await.id);
         world.clock.advance(Duration::from_micros(n % 3));
     }
     for query in [inbox(), everything()] {
@@ -103,7 +103,7 @@ pub(crate) async fn paging_visits_everything_once_while_gates_are_added(world: &
         let meanwhile = async || {
             world.clock.advance(Duration::from_micros(1));
             for risk in risks {
-                added.push(opened(store, Opening { risk, ..opening() }).await.id);
+                added.push(opened(store, NewGate { risk, ..new_gate() }).await.id);
             }
         };
         let seen = page_through(store, GateQuery { limit: 7, ..query }, meanwhile).await;
@@ -129,10 +129,10 @@ pub(crate) async fn paging_through_decided_gates_ends(world: &World<impl Place>)
 }
 
 pub(crate) async fn filters_narrow_the_list(store: &impl Store) {
-    let of = |run: Option<&str>, session: Option<&str>| Opening {
+    let of = |run: Option<&str>, session: Option<&str>| NewGate {
         run_id: run.map(|run| run.parse().unwrap()),
         session_id: session.map(|session| session.parse().unwrap()),
-        ..opening()
+        ..new_gate()
     };
     let in_run = opened(store, of(Some("run-1"), Some("session-1"))).await.id.to_string();
     let in_session = opened(store, of(None, Some("session-1"))).await.id.to_string();
@@ -189,7 +189,7 @@ pub(crate) async fn a_cursor_of_another_list_is_refused(store: &impl Store) {
 pub(crate) async fn text_sorts_by_bytes(store: &impl Store) {
     let ids = ["b", "B", "a.1", "a-1", "a_1", "a1", "A", "a", "_", "Z:z", "10", "9"];
     for id in ids {
-        opened(store, Opening { id: self::id(id), ..opening() }).await;
+        opened(store, NewGate { id: self::id(id), ..new_gate() }).await;
     }
     let mut sorted = ids;
     sorted.sort_unstable();

@@ -20,10 +20,10 @@ pub(crate) async fn positions_are_dense_and_the_chain_ends_at_the_head(store: &i
 }
 
 pub(crate) async fn an_event_carries_all_that_was_said(store: &impl Store) {
-    let mut opening = opening();
-    opening.on_behalf_of = Some(name("helper"));
-    opening.session_id = Some("session-9".parse().unwrap());
-    let command = open(agent("agent-a"), opening);
+    let mut new_gate = new_gate();
+    new_gate.on_behalf_of = Some(name("helper"));
+    new_gate.session_id = Some("session-9".parse().unwrap());
+    let command = open(agent("agent-a"), new_gate);
     let command_id = command.id.clone();
     let gate = gate_of(store.execute(command).await);
     let event = all_events(store).await.pop().unwrap();

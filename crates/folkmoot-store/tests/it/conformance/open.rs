@@ -23,9 +23,9 @@ pub(crate) async fn an_unknown_gate_is_nothing(store: &impl Store) {
 
 pub(crate) async fn a_gate_that_names_a_new_run_starts_it(world: &World<impl Place>) {
     let store = &*world.store;
-    let mut opening = opening();
-    opening.run_id = Some("run-7".parse().unwrap());
-    let gate = opened(store, opening).await;
+    let mut new_gate = new_gate();
+    new_gate.run_id = Some("run-7".parse().unwrap());
+    let gate = opened(store, new_gate).await;
     assert_eq!(gate.session_id, Some("run-7".parse().unwrap()));
     assert_eq!(gate.initiator, Some(name("agent-a")));
     let kinds: Vec<_> = all_events(store).await.into_iter().map(|event| event.fact.kind).collect();
@@ -37,9 +37,9 @@ pub(crate) async fn a_gate_that_names_a_new_run_starts_it(world: &World<impl Pla
 
 pub(crate) async fn a_run_belongs_to_whoever_started_it(store: &impl Store) {
     let of_run = || {
-        let mut opening = opening();
-        opening.run_id = Some("run-7".parse().unwrap());
-        opening
+        let mut new_gate = new_gate();
+        new_gate.run_id = Some("run-7".parse().unwrap());
+        new_gate
     };
     // Sent together: the second must already see the run that the first starts.
     let (mine, theirs) =
@@ -53,13 +53,13 @@ pub(crate) async fn a_run_belongs_to_whoever_started_it(store: &impl Store) {
 
 pub(crate) async fn a_gate_id_is_used_once(store: &impl Store) {
     let gate = an_open_gate(store).await;
-    let mut again = opening();
+    let mut again = new_gate();
     again.id = gate.id.clone();
     again.summary = "Something else".to_owned();
     let (before, copy, after) = tokio::join!(
-        store.execute(open(agent("agent-a"), opening())),
+        store.execute(open(agent("agent-a"), new_gate())),
         store.execute(open(agent("agent-a"), again)),
-        store.execute(open(agent("agent-a"), opening())),
+        store.execute(open(agent("agent-a"), new_gate())),
     );
     assert!(matches!(copy, Err(Error::Database(_))), "{copy:?}");
     assert_eq!(store.gate(&gate.id).await.unwrap().unwrap().gate, gate);
@@ -82,31 +82,31 @@ pub(crate) async fn every_field_survives_the_row(store: &impl Store) {
     for who in ["alice", "bob", "carol"] {
         store.execute(mint(&format!("tok-{who}"), who, folkmoot_core::Role::Reviewer, who)).await.unwrap();
     }
-    let mut opening = opening();
-    opening.run_id = Some("run-7".parse().unwrap());
-    opening.session_id = Some("session-9".parse().unwrap());
-    opening.title = Some("Ärger mit „Zitaten“ '\";-- \u{1f5f3}".to_owned());
-    opening.summary = "Zeile eins\nZeile zwei\r\n\t\u{7f}\u{feff}\u{10ffff}".to_owned();
-    opening.kind = GateKind::Checkpoint;
-    opening.risk = Risk::Critical;
-    opening.allowed = Some(vec![Choice::Pause, Choice::Reject, Choice::Approve]);
-    opening.timeout = Some(Timeout::Never);
-    opening.on_timeout = Some(OnTimeout::Escalate);
-    opening.reviewers = Some(vec![name("carol"), name("alice"), name("bob")]);
-    opening.quorum = Some(2);
-    opening.self_review = Some(SelfReview::Deny);
-    opening.dedupe_key = Some("schlüssel".to_owned());
-    opening.notification_channels = vec!["ops".to_owned(), "mail".to_owned()];
-    opening.on_behalf_of = Some(name("helper"));
-    let summary = opening.summary.clone();
-    let gate = gate_of(store.execute(open_with(agent("agent-a"), opening, vec![("change.diff", b"+1")])).await);
+    let mut new_gate = new_gate();
+    new_gate.run_id = Some("run-7".parse().unwrap());
+    new_gate.session_id = Some("session-9".parse().unwrap());
+    new_gate.title = Some("Ärger mit „Zitaten“ '\";-- \u{1f5f3}".to_owned());
+    new_gate.summary = "Zeile eins\nZeile zwei\r\n\t\u{7f}\u{feff}\u{10ffff}".to_owned();
+    new_gate.kind = GateKind::Checkpoint;
+    new_gate.risk = Risk::Critical;
+    new_gate.allowed = Some(vec![Choice::Pause, Choice::Reject, Choice::Approve]);
+    new_gate.timeout = Some(Timeout::Never);
+    new_gate.on_timeout = Some(OnTimeout::Escalate);
+    new_gate.reviewers = Some(vec![name("carol"), name("alice"), name("bob")]);
+    new_gate.quorum = Some(2);
+    new_gate.self_review = Some(SelfReview::Deny);
+    new_gate.dedupe_key = Some("schlüssel".to_owned());
+    new_gate.notification_channels = vec!["ops".to_owned(), "mail".to_owned()];
+    new_gate.on_behalf_of = Some(name("helper"));
+    let summary = new_gate.summary.clone();
+    let gate = gate_of(store.execute(open_with(agent("agent-a"), new_gate, vec![("change.diff", b"+1")])).await);
     let view = store.gate(&gate.id).await.unwrap().unwrap();
     assert_eq!(view, GateView { gate: gate.clone(), summary: Some(summary) });
     let voted = decide(&gate.id, reviewer("alice"), Choice::Approve);
     let voted = match voted.action {
-        folkmoot_core::Action::Decide(verdict) => {
-            let seen = folkmoot_core::gate::Verdict { digest: Some(gate.digest), ..verdict };
-            command(reviewer("alice"), folkmoot_core::Action::Decide(seen))
+        folkmoot_core::Action::Gate(folkmoot_core::gate::Action::Decide(review)) => {
+            let seen = folkmoot_core::gate::Review { digest: Some(gate.digest), ..review };
+            command(reviewer("alice"), folkmoot_core::gate::Action::Decide(seen))
         }
         other => unreachable!("{other:?}"),
     };
@@ -119,9 +119,9 @@ pub(crate) async fn every_field_survives_the_row(store: &impl Store) {
 /// client may send.
 pub(crate) async fn a_wait_beyond_all_measure_is_refused(store: &impl Store) {
     let waiting = |millis| {
-        let mut opening = opening();
-        opening.timeout = Some(Timeout::After(Duration::from_millis(millis)));
-        store.execute(open(agent("agent-a"), opening))
+        let mut new_gate = new_gate();
+        new_gate.timeout = Some(Timeout::After(Duration::from_millis(millis)));
+        store.execute(open(agent("agent-a"), new_gate))
     };
     for millis in [u64::MAX, u64::MAX / 2] {
         let refusal = refusal_of(waiting(millis).await);

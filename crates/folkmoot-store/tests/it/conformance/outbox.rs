@@ -1,14 +1,14 @@
 use folkmoot_core::{
     GateStatus, Timeout,
-    gate::{GateState, Opening},
+    gate::{GateState, NewGate},
 };
 use folkmoot_store::Store;
 use futures_util::future::join_all;
 
 use crate::support::*;
 
-fn told(channels: &[&str]) -> Opening {
-    Opening { notification_channels: channels.iter().map(ToString::to_string).collect(), ..opening() }
+fn told(channels: &[&str]) -> NewGate {
+    NewGate { notification_channels: channels.iter().map(ToString::to_string).collect(), ..new_gate() }
 }
 
 pub(crate) async fn openings_and_decisions_are_told_to_each_channel(world: &World<impl Place>) {
@@ -29,7 +29,7 @@ pub(crate) async fn openings_and_decisions_are_told_to_each_channel(world: &Worl
 
 pub(crate) async fn a_decision_wakes_its_run_once(world: &World<impl Place>) {
     let store = &*world.store;
-    let of_run = Opening { run_id: Some("run-1".parse().unwrap()), quorum: Some(2), ..opening() };
+    let of_run = NewGate { run_id: Some("run-1".parse().unwrap()), quorum: Some(2), ..new_gate() };
     let gate = opened(store, of_run).await;
     let wakes = async || world.place.sql("SELECT wakes FROM runs WHERE id = 'run-1'").await[0][0].clone();
     let voted = gate_of(store.execute(approve(&gate.id, "alice")).await);
@@ -43,7 +43,7 @@ pub(crate) async fn a_decision_wakes_its_run_once(world: &World<impl Place>) {
 
 pub(crate) async fn wakes_within_one_batch_are_all_counted(world: &World<impl Place>) {
     let store = &*world.store;
-    let of_run = |n: u64| Opening { run_id: Some(format!("run-{}", n % 3).parse().unwrap()), ..opening() };
+    let of_run = |n: u64| NewGate { run_id: Some(format!("run-{}", n % 3).parse().unwrap()), ..new_gate() };
     let gates = join_all((0..30).map(|n| opened(store, of_run(n)))).await;
     join_all(gates.iter().map(|gate| store.execute(approve(&gate.id, "alice")))).await;
     let wakes = world.place.sql("SELECT id, wakes FROM runs ORDER BY id").await;
@@ -52,7 +52,7 @@ pub(crate) async fn wakes_within_one_batch_are_all_counted(world: &World<impl Pl
 
 pub(crate) async fn a_lapsed_gate_and_its_successor_are_both_told(world: &World<impl Place>) {
     let store = &*world.store;
-    let question = || Opening {
+    let question = || NewGate {
         dedupe_key: Some("deploy".to_owned()),
         timeout: Some(Timeout::After(minutes(1))),
         run_id: Some("run-1".parse().unwrap()),

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use folkmoot_core::{
     Refusal, Scope, Subject, Timeout,
-    question::{Asking, Close, QuestionStatus, QuestionType},
+    question::{Close, NewQuestion, QuestionStatus, QuestionType},
 };
 use folkmoot_store::{Clock, QuestionQuery, Store};
 use futures_util::future::join_all;
@@ -10,28 +10,31 @@ use futures_util::future::join_all;
 use crate::support::*;
 
 pub(crate) async fn an_asked_question_reads_back_with_its_text(store: &impl Store) {
-    let asking = Asking {
+    let new_question = NewQuestion {
         options: vec!["left".to_owned(), "right".to_owned()],
         default: Some("left".into()),
         timeout: Some(Timeout::After(minutes(7))),
         halts: Some(Scope::All),
-        ..asking(QuestionType::Decision)
+        ..new_question(QuestionType::Decision)
     };
-    let question = asked(store, asking).await;
+    let question = asked(store, new_question).await;
     let view = store.question(&question.id).await.unwrap().unwrap();
     assert_eq!((&view.question, view.text.as_deref()), (&question, Some("May I?")));
-    let plain = asked(store, Asking { session_id: None, ..asking_plain() }).await;
+    let plain = asked(store, NewQuestion { session_id: None, ..asking_plain() }).await;
     assert_eq!(store.question(&plain.id).await.unwrap().unwrap().question, plain);
     assert_eq!(store.question(&"question-none".parse().unwrap()).await, Ok(None));
     assert_sound(store).await;
 }
 
-fn asking_plain() -> Asking {
-    Asking { default: Some(serde_json::json!({"ratio": 0.1, "n": [1, null]})), ..asking(QuestionType::Preference) }
+fn asking_plain() -> NewQuestion {
+    NewQuestion {
+        default: Some(serde_json::json!({"ratio": 0.1, "n": [1, null]})),
+        ..new_question(QuestionType::Preference)
+    }
 }
 
 pub(crate) async fn the_first_answer_stands_and_the_second_is_told_who_was_first(store: &impl Store) {
-    let question = asked(store, asking(QuestionType::Blocking)).await;
+    let question = asked(store, new_question(QuestionType::Blocking)).await;
     let answers = ["one", "two", "three"].map(|text| store.execute(answer(&question.id, text)));
     let answers = join_all(answers).await;
     let stands = question_of(Ok(answers.iter().flatten().next().unwrap().clone()));
@@ -48,9 +51,9 @@ pub(crate) async fn the_first_answer_stands_and_the_second_is_told_who_was_first
 }
 
 pub(crate) async fn what_holds_is_what_the_rows_hold(store: &impl Store) {
-    let blocking = asked(store, asking(QuestionType::Blocking)).await;
-    let approval = asked(store, asking(QuestionType::Approval)).await;
-    asked(store, asking(QuestionType::Clarifying)).await;
+    let blocking = asked(store, new_question(QuestionType::Blocking)).await;
+    let approval = asked(store, new_question(QuestionType::Approval)).await;
+    asked(store, new_question(QuestionType::Clarifying)).await;
     let halt = halt_of(store.execute(raise(Scope::All)).await);
     let ids = async || {
         let (position, holds) = store.holds().await.unwrap();
@@ -78,7 +81,7 @@ pub(crate) async fn only_the_last_release_is_announced_within_a_batch_too(store:
     for _ in 0..20 {
         let before = store.head().await.unwrap().position;
         let types = [QuestionType::Approval, QuestionType::Blocking, QuestionType::Emergency, QuestionType::Approval];
-        let questions = join_all(types.map(|kind| asked(store, asking(kind)))).await;
+        let questions = join_all(types.map(|kind| asked(store, new_question(kind)))).await;
         let halt = halt_of(store.execute(raise(Scope::Session)).await);
         let mut commands: Vec<_> = questions.iter().map(|question| answer(&question.id, "approve")).collect();
         commands.push(lift(&halt.id));
@@ -97,7 +100,7 @@ pub(crate) async fn only_the_last_release_is_announced_within_a_batch_too(store:
 
 pub(crate) async fn a_question_that_reminds_is_due_again(world: &World<impl Place>) {
     let store = &*world.store;
-    let question = asked(store, asking(QuestionType::Escalation)).await;
+    let question = asked(store, new_question(QuestionType::Escalation)).await;
     assert_eq!(store.next_due().await.unwrap(), question.due.moment());
     world.clock.advance(minutes(60));
     let due = store.due(world.clock.now(), 10).await.unwrap();
@@ -112,7 +115,8 @@ pub(crate) async fn a_question_that_reminds_is_due_again(world: &World<impl Plac
 
 pub(crate) async fn a_question_expires_with_its_default(world: &World<impl Place>) {
     let store = &*world.store;
-    let question = asked(store, Asking { default: Some("go".into()), ..asking(QuestionType::Blocking) }).await;
+    let question =
+        asked(store, NewQuestion { default: Some("go".into()), ..new_question(QuestionType::Blocking) }).await;
     world.clock.advance(minutes(15));
     let late = store.execute(answer(&question.id, "stop")).await.unwrap_err();
     assert_eq!(late.refusal().unwrap().code(), "question_expired", "from its deadline on nobody can answer");
@@ -126,7 +130,7 @@ pub(crate) async fn a_question_expires_with_its_default(world: &World<impl Place
 pub(crate) async fn lists_put_what_is_urgent_first_and_page_without_a_gap(store: &impl Store) {
     let mut asked_ids = Vec::new();
     for kind in [QuestionType::Preference, QuestionType::Blocking, QuestionType::Emergency, QuestionType::Decision] {
-        asked_ids.push(asked(store, asking(kind)).await.id);
+        asked_ids.push(asked(store, new_question(kind)).await.id);
     }
     let list = async |status, limit| {
         let (mut after, mut ids) = (None, Vec::new());
@@ -150,7 +154,7 @@ pub(crate) async fn lists_put_what_is_urgent_first_and_page_without_a_gap(store:
 }
 
 pub(crate) async fn a_forged_release_is_found(world: &World<impl Place>) {
-    let question = asked(&*world.store, asking(QuestionType::Emergency)).await;
+    let question = asked(&*world.store, new_question(QuestionType::Emergency)).await;
     world.place.sql(&format!("UPDATE questions SET holds = NULL WHERE id = '{}'", question.id)).await;
     let found = problems(&*world.store).await;
     assert_eq!(found.len(), 1, "{found:?}");
@@ -165,8 +169,8 @@ pub(crate) async fn a_forged_release_is_found(world: &World<impl Place>) {
 
 pub(crate) async fn holds_survive_a_restart(world: World<impl Place>) {
     let World { store, clock, place } = world;
-    asked(&*store, asking(QuestionType::Approval)).await;
-    let released = asked(&*store, asking(QuestionType::Blocking)).await;
+    asked(&*store, new_question(QuestionType::Approval)).await;
+    let released = asked(&*store, new_question(QuestionType::Blocking)).await;
     store.execute(answer(&released.id, "go")).await.unwrap();
     halt_of(store.execute(raise(Scope::Agent)).await);
     let before = store.holds().await.unwrap();

@@ -2,9 +2,9 @@ use std::time::Duration;
 
 use folkmoot_core::{
     Action, Deadline, Digest, Run, Subject, Timer,
-    journal::{EntryState, Fence, Recording, Waits, Write},
-    question::{Asking, QuestionType},
-    run::{Conclusion, Parking, RunLimits, RunState, RunStatus, Starting},
+    journal::{EntryState, Fence, JournalWrite, Waits, Write},
+    question::{NewQuestion, QuestionType},
+    run::{self, Conclusion, NewRun, ParkRequest, RunLimits, RunState, RunStatus},
 };
 use folkmoot_store::{Clock, JournalLine, JournalQuery, RunQuery, Store};
 
@@ -27,13 +27,13 @@ async fn ids(store: &impl Store, query: RunQuery) -> Vec<String> {
 pub(crate) async fn the_whole_life_of_a_run_reads_back(world: &World<impl Place>) {
     let store = &*world.store;
     let later = |seconds| world.clock.advance(Duration::from_secs(seconds));
-    let starting = Starting {
+    let new_run = NewRun {
         title: "Ärger mit „Zitaten“ '\";-- \u{1f5f3}".to_owned(),
         input: Some("{\"n\":1}".to_owned()),
         limits: RunLimits { steps_max: 7, journal_bytes_max: 1 << 20, active_ms_max: 86_400_000 },
-        ..starting("r1")
+        ..new_run("r1")
     };
-    let pending = run_of(store.execute(start(starting)).await);
+    let pending = run_of(store.execute(start(new_run)).await);
     assert_eq!((row(store, "r1").await, pending.status()), (pending, RunStatus::Pending));
     later(1);
     let (running, wakes) = claimed_of(store.execute(claim("r1", "n1")).await);
@@ -46,8 +46,8 @@ pub(crate) async fn the_whole_life_of_a_run_reads_back(world: &World<impl Place>
     let due = noon().plus(minutes(60));
     let held = vec![name("a1"), name("zoe:2")];
     halt_of(store.execute(raise(folkmoot_core::Scope::All)).await);
-    let parking = Parking { due: Deadline::At(due), held: held.clone(), ..parking("r1", 1, 0) };
-    let parked = run_of(store.execute(park(parking)).await);
+    let park_request = ParkRequest { due: Deadline::At(due), held: held.clone(), ..park_request("r1", 1, 0) };
+    let parked = run_of(store.execute(park(park_request)).await);
     assert!(matches!(&parked.state, RunState::Parked(parked) if parked.held == held), "{parked:?}");
     assert_eq!((row(store, "r1").await, parked.active_micros), (parked, 2_000_000));
     let timer = Timer { subject: Subject::Run(run_id("r1")), due };
@@ -71,15 +71,17 @@ pub(crate) async fn the_whole_life_of_a_run_reads_back(world: &World<impl Place>
 }
 
 pub(crate) async fn a_run_of_somebody_elses_agent_is_written_by_its_owner(store: &impl Store) {
-    run_of(store.execute(start(Starting { workflow: None, ..starting("r1") })).await);
-    let Action::Record(recording) = record("r1", 0, "draft", Write::Begin).action else { unreachable!() };
-    let owned = |write| Box::new(Recording { fence: Fence::Owner, write, ..(*recording).clone() });
+    run_of(store.execute(start(NewRun { workflow: None, ..new_run("r1") })).await);
+    let Action::Run(run::Action::Record(journal_write)) = record("r1", 0, "draft", Write::Begin).action else {
+        unreachable!()
+    };
+    let owned = |write| Box::new(JournalWrite { fence: Fence::Owner, write, ..(*journal_write).clone() });
     let by = || agent("agent-a");
-    entry_of(store.execute(command(by(), Action::Record(owned(Write::Begin)))).await);
-    let failed = entry_of(store.execute(command(by(), Action::Record(owned(Write::Failed(boom()))))).await);
+    entry_of(store.execute(command(by(), run::Action::Record(owned(Write::Begin)))).await);
+    let failed = entry_of(store.execute(command(by(), run::Action::Record(owned(Write::Failed(boom()))))).await);
     assert_eq!((failed.state, failed.attempts), (EntryState::Failed { error: boom() }, 1));
     let conclusion = Conclusion::Failed { code: "boom".to_owned(), message: "it broke".to_owned() };
-    let end = Action::EndRun { run: run_id("r1"), fence: Fence::Owner, conclusion };
+    let end = Action::Run(run::Action::End { run: run_id("r1"), fence: Fence::Owner, conclusion });
     let ended = run_of(store.execute(command(by(), end)).await);
     assert_eq!((ended.status(), row(store, "r1").await), (RunStatus::Failed, ended));
     assert_eq!(ready(store).await, [""; 0], "nobody works on what somebody else executes");
@@ -88,20 +90,19 @@ pub(crate) async fn a_run_of_somebody_elses_agent_is_written_by_its_owner(store:
 
 pub(crate) async fn each_filter_narrows_the_list_of_runs(world: &World<impl Place>) {
     let store = &*world.store;
-    let in_session =
-        |run: &str, session: &str| Starting { session_id: Some(session.parse().unwrap()), ..starting(run) };
+    let in_session = |run: &str, session: &str| NewRun { session_id: Some(session.parse().unwrap()), ..new_run(run) };
     run_of(store.execute(start(in_session("r1", "s1"))).await);
     run_of(store.execute(start(in_session("r2", "s2"))).await);
     world.clock.advance(minutes(1));
-    let theirs = command(reviewer("alice"), Action::StartRun(Box::new(in_session("r3", "s1"))));
+    let theirs = command(reviewer("alice"), run::Action::Start(Box::new(in_session("r3", "s1"))));
     run_of(store.execute(theirs).await);
-    run_of(store.execute(start(Starting { workflow: None, ..in_session("r4", "s2") })).await);
+    run_of(store.execute(start(NewRun { workflow: None, ..in_session("r4", "s2") })).await);
     claimed_of(store.execute(claim("r1", "n1")).await);
     entry_of(store.execute(record("r1", 1, "part", starts("r5"))).await);
     entry_of(store.execute(record("r1", 1, "part two", starts("r6"))).await);
     run_of(store.execute(cancel_run("r2")).await);
     claimed_of(store.execute(claim("r3", "n1")).await);
-    run_of(store.execute(park(parking("r3", 1, 0))).await);
+    run_of(store.execute(park(park_request("r3", 1, 0))).await);
     claimed_of(store.execute(claim("r6", "n1")).await);
     run_of(store.execute(stop("r6", 1)).await);
 
@@ -132,7 +133,7 @@ pub(crate) async fn each_filter_narrows_the_list_of_runs(world: &World<impl Plac
 pub(crate) async fn paging_visits_every_run_once_while_runs_are_added(world: &World<impl Place>) {
     let store = &*world.store;
     for n in 0..10 {
-        run_of(store.execute(start(starting(&format!("run-{n}")))).await);
+        run_of(store.execute(start(new_run(&format!("run-{n}")))).await);
         world.clock.advance(Duration::from_secs(n % 3));
     }
     for status in [None, Some(RunStatus::Pending)] {
@@ -141,7 +142,7 @@ pub(crate) async fn paging_visits_every_run_once_while_runs_are_added(world: &Wo
             let page = store.runs(RunQuery { status, after, limit: 3, ..RunQuery::default() }).await.unwrap();
             assert!(page.items.len() <= 3);
             seen.extend(page.items.into_iter().map(|run| run.start.id.to_string()));
-            run_of(store.execute(start(starting(&format!("late-{}", unique())))).await);
+            run_of(store.execute(start(new_run(&format!("late-{}", unique())))).await);
             after = page.next.map(|next| next.to_string().parse().unwrap());
             if after.is_none() {
                 break;
@@ -171,10 +172,10 @@ pub(crate) async fn a_journal_reads_back_in_pages(world: &World<impl Place>) {
         ("no", Write::Failed(boom())),
     ] {
         let mut command = record("r1", 1, key, write);
-        if let Action::Record(recording) = &mut command.action {
-            recording.entry.began_at = world.clock.now();
-            recording.entry.input = (key == "a").then(|| Digest::of(b"in"));
-            recording.entry.agent_id = (key == "a").then(|| name("elf"));
+        if let Action::Run(run::Action::Record(journal_write)) = &mut command.action {
+            journal_write.entry.began_at = world.clock.now();
+            journal_write.entry.input = (key == "a").then(|| Digest::of(b"in"));
+            journal_write.entry.agent_id = (key == "a").then(|| name("elf"));
         }
         written.push(entry_of(store.execute(command).await));
         if key != "b" {
@@ -227,7 +228,7 @@ pub(crate) async fn the_events_of_a_run_are_its_own_its_gates_and_its_questions(
     entry_of(store.execute(record("r2", 1, "ok", opens("gate-2"))).await);
     entry_of(store.execute(record("r1", 1, "ask", asks("question-1", QuestionType::Blocking))).await);
     entry_of(store.execute(record("r2", 1, "ask", asks("question-2", QuestionType::Decision))).await);
-    asked(store, Asking { session_id: Some("s1".parse().unwrap()), ..asking(QuestionType::Decision) }).await;
+    asked(store, NewQuestion { session_id: Some("s1".parse().unwrap()), ..new_question(QuestionType::Decision) }).await;
     store.execute(approve(&id("gate-2"), "alice")).await.unwrap();
     store.execute(approve(&id("gate-1"), "alice")).await.unwrap();
     store.execute(answer(&"question-1".parse().unwrap(), "go")).await.unwrap();
@@ -268,11 +269,11 @@ pub(crate) async fn what_is_refused_writes_nothing(store: &impl Store) {
     a_worked_on_run(store, "r1").await;
     entry_of(store.execute(record("r1", 1, "draft", done("1"))).await);
     a_parked_run(store, "r2").await;
-    run_of(store.execute(start(starting("r3"))).await);
+    run_of(store.execute(start(new_run("r3"))).await);
     run_of(store.execute(cancel_run("r3")).await);
     let (before, rows) = (store.head().await, store.runs(everything()).await);
     let refused = [
-        (start(Starting { title: "another".to_owned(), ..starting("r1") }), "run_exists"),
+        (start(NewRun { title: "another".to_owned(), ..new_run("r1") }), "run_exists"),
         (record("r1", 0, "x", done("1")), "lease_lost"),
         (record("r1", 2, "x", opens("gate-1")), "lease_lost"),
         (record("r1", 1, "draft", done("2")), "step_recorded"),
@@ -280,7 +281,7 @@ pub(crate) async fn what_is_refused_writes_nothing(store: &impl Store) {
         (record("r2", 1, "x", asks("question-1", QuestionType::Emergency)), "lease_lost"),
         (claim("r2", "n2"), "run_not_ready"),
         (resume_run("r2"), "run_waits"),
-        (park(parking("r2", 1, 0)), "lease_lost"),
+        (park(park_request("r2", 1, 0)), "lease_lost"),
         (stop("r2", 1), "lease_lost"),
         (end("r2", 1, "1"), "lease_lost"),
         (claim("r3", "n1"), "run_ended"),
@@ -314,7 +315,7 @@ pub(crate) async fn a_run_is_there_after_a_restart(world: World<impl Place>) {
     a_worked_on_run(store, "r1").await;
     entry_of(store.execute(record("r1", 1, "draft", done("1"))).await);
     entry_of(store.execute(record("r1", 1, "ok", opens("gate-1"))).await);
-    run_of(store.execute(park(parking("r1", 1, 0))).await);
+    run_of(store.execute(park(park_request("r1", 1, 0))).await);
     store.execute(beat("n1", minutes(5))).await.unwrap();
     a_worked_on_run(store, "r2").await;
     let journal = || JournalQuery { run: run_id("r1"), after: None, limit: 10, key: None, results: true };

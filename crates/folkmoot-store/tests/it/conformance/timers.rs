@@ -1,10 +1,10 @@
-use folkmoot_core::{Gate, Subject, Timeout, Timer, gate::Opening};
+use folkmoot_core::{Gate, Subject, Timeout, Timer, gate::NewGate};
 use folkmoot_store::Store;
 
 use crate::support::*;
 
 async fn waiting(store: &impl Store, for_minutes: u64) -> Gate {
-    opened(store, Opening { timeout: Some(Timeout::After(minutes(for_minutes))), ..opening() }).await
+    opened(store, NewGate { timeout: Some(Timeout::After(minutes(for_minutes))), ..new_gate() }).await
 }
 
 fn timer(gate: &Gate, due_minutes: u64) -> Timer {
@@ -45,7 +45,7 @@ pub(crate) async fn an_extension_moves_the_timer_and_a_decision_clears_it(store:
 }
 
 pub(crate) async fn a_gate_that_waits_for_ever_has_no_timer(store: &impl Store) {
-    opened(store, Opening { timeout: Some(Timeout::Never), ..opening() }).await;
+    opened(store, NewGate { timeout: Some(Timeout::Never), ..new_gate() }).await;
     assert_eq!(store.next_due().await, Ok(None));
 }
 

@@ -88,7 +88,7 @@ fn shown(token: &str, command: Command) -> Command {
 
 pub(crate) async fn a_revoked_token_acts_no_more(store: &impl Store) {
     store.execute(mint("token-1", "alice", Role::Reviewer, "s1")).await.unwrap();
-    let [first, second] = [opened(store, opening()).await, opened(store, opening()).await];
+    let [first, second] = [opened(store, new_gate()).await, opened(store, new_gate()).await];
     gate_of(store.execute(shown("token-1", approve(&first.id, "alice"))).await);
     store.execute(revoke("token-1")).await.unwrap();
     let before = store.head().await.unwrap();
@@ -115,7 +115,7 @@ pub(crate) async fn an_event_names_the_token_of_its_command(store: &impl Store) 
 
 pub(crate) async fn a_revoked_token_is_not_told_what_it_did_before(store: &impl Store) {
     store.execute(mint("token-1", "agent-a", Role::Agent, "s1")).await.unwrap();
-    let again = || shown("token-1", keyed(open(agent("agent-a"), opening()), "POST /v1/gates", "k1", "body"));
+    let again = || shown("token-1", keyed(open(agent("agent-a"), new_gate()), "POST /v1/gates", "k1", "body"));
     let first = store.execute(again()).await;
     assert_eq!(store.execute(again()).await, first);
     store.execute(revoke("token-1")).await.unwrap();
@@ -128,7 +128,7 @@ pub(crate) async fn a_revoked_token_is_not_told_what_it_did_before(store: &impl 
 
 pub(crate) async fn what_is_sent_with_the_revocation_is_judged_in_turn(store: &impl Store) {
     store.execute(mint("token-1", "alice", Role::Reviewer, "s1")).await.unwrap();
-    let [first, second] = [opened(store, opening()).await, opened(store, opening()).await];
+    let [first, second] = [opened(store, new_gate()).await, opened(store, new_gate()).await];
     let (before, revoked, after) = tokio::join!(
         biased;
         store.execute(shown("token-1", approve(&first.id, "alice"))),

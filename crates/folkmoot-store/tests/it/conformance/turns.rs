@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use folkmoot_core::{
     Action, Actor, Command, Deadline, Delivery, Outcome, Scope,
-    delivery::{DeliveryResult, RetryAdvice},
-    gate::Choice,
-    halt::Raising,
+    delivery::{self, DeliveryResult, RetryAdvice},
+    gate::{self, Choice},
+    halt::{self, NewHalt},
     journal::{EntryState, Waits},
-    question::{Asking, Close, QuestionType},
-    run::{Parking, RunState, Starting},
+    question::{self, Close, NewQuestion, QuestionType},
+    run::{self, NewRun, ParkRequest, RunState},
 };
 use folkmoot_store::{Clock, RunQuery, Sqlite, Store};
 
@@ -136,20 +136,26 @@ impl Model {
     fn learn(&mut self, action: &Action, answer: &Result<Outcome, folkmoot_store::Error>) {
         match (answer, action) {
             (Err(_), _) => {}
-            (Ok(Outcome::Deliveries(taken)), Action::TakeDeliveries { .. }) => self.taken.extend(taken.iter().cloned()),
+            (Ok(Outcome::Deliveries(taken)), Action::Delivery(delivery::Action::Take { .. })) => {
+                self.taken.extend(taken.iter().cloned())
+            }
             (Ok(Outcome::Claimed(run, wakes)), _) => drop(self.wakes.insert(run.start.id.to_string(), *wakes)),
-            (Ok(Outcome::Awake(wakes)), Action::Park(Parking { run, .. })) => {
+            (Ok(Outcome::Awake(wakes)), Action::Run(run::Action::Park(ParkRequest { run, .. }))) => {
                 self.wakes.insert(run.to_string(), *wakes);
             }
-            (Ok(_), Action::StartRun(starting)) => self.runs.push(starting.id.to_string()),
-            (Ok(_), Action::Ask { asking, .. }) => self.questions.push(asking.id.to_string()),
-            (Ok(_), Action::Raise(raising)) => self.halts.push(raising.id.to_string()),
-            (Ok(Outcome::Entry(entry) | Outcome::Stands(entry)), Action::Record(_)) => match &entry.state {
-                EntryState::Waiting(Waits::Gate(id)) => self.gates.push(id.to_string()),
-                EntryState::Waiting(Waits::Question(id)) => self.questions.push(id.to_string()),
-                EntryState::Waiting(Waits::Run(id)) => self.runs.push(id.to_string()),
-                _ => {}
-            },
+            (Ok(_), Action::Run(run::Action::Start(new_run))) => self.runs.push(new_run.id.to_string()),
+            (Ok(_), Action::Question(question::Action::Ask { new_question, .. })) => {
+                self.questions.push(new_question.id.to_string())
+            }
+            (Ok(_), Action::Halt(halt::Action::Raise(new_halt))) => self.halts.push(new_halt.id.to_string()),
+            (Ok(Outcome::Entry(entry) | Outcome::Stands(entry)), Action::Run(run::Action::Record(_))) => {
+                match &entry.state {
+                    EntryState::Waiting(Waits::Gate(id)) => self.gates.push(id.to_string()),
+                    EntryState::Waiting(Waits::Question(id)) => self.questions.push(id.to_string()),
+                    EntryState::Waiting(Waits::Run(id)) => self.runs.push(id.to_string()),
+                    _ => {}
+                }
+            }
             (Ok(_), _) => {}
         }
     }
@@ -178,7 +184,7 @@ impl Model {
             10..=22 if idle && random.below(3) > 0 => claim(&run, node),
             0..=1 => {
                 let id = format!("run-{n}");
-                start(Starting { session_id: Some(session.parse().unwrap()), ..starting(&id) })
+                start(NewRun { session_id: Some(session.parse().unwrap()), ..new_run(&id) })
             }
             2..=4 => claim(&run, node),
             5..=9 => approve_or_reject(random, &self.gates),
@@ -190,13 +196,18 @@ impl Model {
                 let id = format!("question-{n}");
                 let agent_id = (random.below(2) == 0).then(|| name(who));
                 let id = id.parse().unwrap();
-                let asking = Asking { id, agent_id, session_id: None, ..asking(kind) };
-                record(&run, epoch, &format!("question {n}"), asks_as(asking))
+                let new_question = NewQuestion { id, agent_id, session_id: None, ..new_question(kind) };
+                record(&run, epoch, &format!("question {n}"), asks_as(new_question))
             }
             15 => {
                 let id = format!("question-{n}");
                 let session_id = Some(session.parse().unwrap());
-                ask(Asking { id: id.parse().unwrap(), agent_id: Some(name(who)), session_id, ..asking(kind) })
+                ask(NewQuestion {
+                    id: id.parse().unwrap(),
+                    agent_id: Some(name(who)),
+                    session_id,
+                    ..new_question(kind)
+                })
             }
             16 => record(&run, epoch, &format!("step {}", random.below(5)), done("1")),
             17 => {
@@ -214,7 +225,7 @@ impl Model {
                 let soon = self.store.now().plus(std::time::Duration::from_secs(30));
                 let due = if random.below(3) == 0 { Deadline::At(soon) } else { Deadline::Never };
                 let wakes = wakes + u64::from(random.below(20) == 0);
-                park(Parking { held, due, session_id, ..parking(&run, epoch, wakes) })
+                park(ParkRequest { held, due, session_id, ..park_request(&run, epoch, wakes) })
             }
             23..=24 => wake(&run),
             25..=28 => {
@@ -235,8 +246,8 @@ impl Model {
                     Scope::All => (None, None),
                 };
                 let id = id.parse().unwrap();
-                let raising = Raising { id, scope, agent_id, session_id, reason: "smoke".to_owned() };
-                command(admin("root"), Action::Raise(raising))
+                let new_halt = NewHalt { id, scope, agent_id, session_id, reason: "smoke".to_owned() };
+                command(admin("root"), halt::Action::Raise(new_halt))
             }
             31..=32 => lift(&Self::newest(random, &self.halts).parse().unwrap()),
             33 if random.below(2) == 0 => end(&run, epoch, "42"),
@@ -248,15 +259,16 @@ impl Model {
             42..=43 if !self.taken.is_empty() => {
                 let taken = &self.taken[self.taken.len().saturating_sub(1 + random.below(8))];
                 let again = [RetryAdvice::Later, RetryAdvice::Never][random.below(2)];
-                settle(taken, if random.below(2) == 0 { DeliveryResult::Told } else { fails("no", again) })
+                settle(taken, if random.below(2) == 0 { DeliveryResult::Delivered } else { fails("no", again) })
             }
             44 if !self.taken.is_empty() => redeliver(&self.taken[random.below(self.taken.len())].id),
             45 if random.below(4) == 0 => abandon("gates"),
             _ => match random.below(2) {
                 0 => leave(node),
-                _ => {
-                    command(Actor::System, Action::Expire { gate: Self::newest(random, &self.gates).parse().unwrap() })
-                }
+                _ => command(
+                    Actor::System,
+                    gate::Action::TimerDue { gate: Self::newest(random, &self.gates).parse().unwrap() },
+                ),
             },
         }
     }

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use folkmoot_core::Action;
 use folkmoot_core::{
     Command, Deadline, Outcome, Scope, Subject,
-    halt::Raising,
-    question::{Asking, Close, QuestionType},
-    run::{Parking, Starting},
+    halt::{self, NewHalt},
+    question::{Close, NewQuestion, QuestionType},
+    run::{NewRun, ParkRequest},
 };
 use folkmoot_store::{Clock, Store};
 
@@ -18,16 +17,16 @@ pub(crate) async fn new_and_woken_runs_are_ready_those_first_that_waited_longest
     let later = || world.clock.advance(Duration::from_secs(1));
     a_parked_run(store, "r1").await;
     later();
-    run_of(store.execute(start(starting("r2"))).await);
+    run_of(store.execute(start(new_run("r2"))).await);
     later();
     a_parked_run(store, "r3").await;
     later();
     a_worked_on_run(store, "r4").await;
-    run_of(store.execute(start(Starting { workflow: Some(workflow("draft@2")), ..starting("r5") })).await);
-    run_of(store.execute(start(Starting { workflow: None, ..starting("r6") })).await);
+    run_of(store.execute(start(NewRun { workflow: Some(workflow("draft@2")), ..new_run("r5") })).await);
+    run_of(store.execute(start(NewRun { workflow: None, ..new_run("r6") })).await);
     a_worked_on_run(store, "r7").await;
     run_of(store.execute(stop("r7", 1)).await);
-    run_of(store.execute(start(starting("r8"))).await);
+    run_of(store.execute(start(new_run("r8"))).await);
     run_of(store.execute(cancel_run("r8")).await);
     assert_eq!(ready(store).await, ["r2"]);
     for run in ["r3", "r1", "r4", "r6", "r7", "r8"] {
@@ -54,20 +53,20 @@ pub(crate) async fn new_and_woken_runs_are_ready_those_first_that_waited_longest
 
 /// Whoever lets go of a run is told to look again, or it is ready: in whichever order both come,
 /// alone or together.
-async fn wakes(store: &impl Store, run: &str, parking: Parking, change: Command) {
-    let parked = || park(parking.clone());
+async fn wakes(store: &impl Store, run: &str, park_request: ParkRequest, change: Command) {
+    let parked = || park(park_request.clone());
     // One after another, and together in this order.
     let [parked_first, changed] = all_at_once(store, [parked(), change.clone()]).await;
     run_of(parked_first);
     changed.unwrap();
     assert_eq!(ready(store).await, [run]);
     let (_, wakes) = claimed_of(store.execute(claim(run, "n1")).await);
-    assert!(wakes > parking.wakes, "{wakes}");
+    assert!(wakes > park_request.wakes, "{wakes}");
 }
 
 /// The other order: what has changed keeps it from being parked.
-async fn keeps_awake(store: &impl Store, parking: Parking, change: Command) {
-    let [changed, parked] = all_at_once(store, [change, park(parking.clone())]).await;
+async fn keeps_awake(store: &impl Store, park_request: ParkRequest, change: Command) {
+    let [changed, parked] = all_at_once(store, [change, park(park_request.clone())]).await;
     changed.unwrap();
     assert!(matches!(parked, Ok(Outcome::Awake(_))), "{parked:?}");
     assert_eq!(ready(store).await, [""; 0]);
@@ -79,9 +78,9 @@ pub(crate) async fn a_decision_wakes_its_run(store: &impl Store) {
     for gate in ["gate-1", "gate-2", "gate-3"] {
         entry_of(store.execute(record("r1", 1, gate, opens(gate))).await);
     }
-    keeps_awake(store, parking("r1", 1, 0), approve(&id("gate-1"), "alice")).await;
-    wakes(store, "r1", parking("r1", 1, 1), reject(&id("gate-2"), "alice")).await;
-    run_of(store.execute(park(parking("r1", 2, 2))).await);
+    keeps_awake(store, park_request("r1", 1, 0), approve(&id("gate-1"), "alice")).await;
+    wakes(store, "r1", park_request("r1", 1, 1), reject(&id("gate-2"), "alice")).await;
+    run_of(store.execute(park(park_request("r1", 2, 2))).await);
     assert_eq!(ready(store).await, [""; 0], "what woke it once does not again");
     store.execute(approve(&id("gate-3"), "alice")).await.unwrap();
     assert_eq!(ready(store).await, ["r1"]);
@@ -92,10 +91,10 @@ pub(crate) async fn a_decision_in_the_batch_of_the_opening_wakes(store: &impl St
     for (n, parks_last) in [true, false].into_iter().enumerate() {
         let (run, gate) = (format!("r{n}"), format!("gate-{n}"));
         let mut commands = vec![
-            start(starting(&run)),
+            start(new_run(&run)),
             claim(&run, "n1"),
             record(&run, 1, "ok", opens(&gate)),
-            park(parking(&run, 1, 0)),
+            park(park_request(&run, 1, 0)),
             approve(&id(&gate), "alice"),
         ];
         if parks_last {
@@ -129,9 +128,9 @@ pub(crate) async fn an_answer_wakes_its_run(store: &impl Store) {
             store.execute(record("r1", 1, question.as_str(), asks(question.as_str(), QuestionType::Decision))).await,
         );
     }
-    keeps_awake(store, parking("r1", 1, 0), answer(&questions[0], "left")).await;
+    keeps_awake(store, park_request("r1", 1, 0), answer(&questions[0], "left")).await;
     let deny = close(&questions[1], reviewer("alice"), Close::Skip);
-    wakes(store, "r1", parking("r1", 1, 1), deny).await;
+    wakes(store, "r1", park_request("r1", 1, 1), deny).await;
 }
 
 pub(crate) async fn the_end_of_its_sleep_wakes_a_run(world: &World<impl Place>) {
@@ -140,12 +139,12 @@ pub(crate) async fn the_end_of_its_sleep_wakes_a_run(world: &World<impl Place>) 
     for run in ["r1", "r2"] {
         a_worked_on_run(store, run).await;
     }
-    let parking = |run| Parking { due: Deadline::At(due), ..parking(run, 1, 0) };
-    run_of(store.execute(park(parking("r1"))).await);
+    let park_request = |run| ParkRequest { due: Deadline::At(due), ..park_request(run, 1, 0) };
+    run_of(store.execute(park(park_request("r1"))).await);
     world.clock.advance(minutes(4));
     assert_eq!((ready(store).await, store.due(world.clock.now(), 10).await), (vec![], Ok(vec![])));
     // A timer that comes in the batch of the parking, which is then its last word.
-    let [early, parked] = all_at_once(store, [wake("r2"), park(parking("r2"))]).await;
+    let [early, parked] = all_at_once(store, [wake("r2"), park(park_request("r2"))]).await;
     early.unwrap();
     assert_eq!(parked, Ok(Outcome::Awake(1)));
     world.clock.advance(minutes(1));
@@ -161,23 +160,23 @@ pub(crate) async fn the_end_of_its_sleep_wakes_a_run(world: &World<impl Place>) 
 }
 
 fn halt(scope: Scope, agent: &str, session: &str) -> Command {
-    let raising = Raising {
+    let new_halt = NewHalt {
         id: format!("halt-{}", unique()).parse().unwrap(),
         scope,
         agent_id: (scope == Scope::Agent).then(|| name(agent)),
         session_id: (scope == Scope::Session).then(|| session.parse().unwrap()),
         reason: "smoke".to_owned(),
     };
-    command(admin("root"), Action::Raise(raising))
+    command(admin("root"), halt::Action::Raise(new_halt))
 }
 
 /// Parks runs that wait for agents in sessions, while everyone is held.
 async fn parked_held(store: &impl Store, runs: &[(&str, &str, &[&str])]) {
     for (run, session, agents) in runs {
         let session_id: folkmoot_core::SessionId = session.parse().unwrap();
-        run_of(store.execute(start(Starting { session_id: Some(session_id.clone()), ..starting(run) })).await);
+        run_of(store.execute(start(NewRun { session_id: Some(session_id.clone()), ..new_run(run) })).await);
         claimed_of(store.execute(claim(run, "n1")).await);
-        run_of(store.execute(park(Parking { session_id, ..parking_held(run, 1, 0, agents) })).await);
+        run_of(store.execute(park(ParkRequest { session_id, ..parking_held(run, 1, 0, agents) })).await);
     }
 }
 
@@ -208,8 +207,8 @@ pub(crate) async fn a_lifted_halt_wakes_those_whom_it_held_and_nobody_else(store
             let (again, wakes) = claimed_of(store.execute(claim(run, "n1")).await);
             let (_, session, agents) = runs.iter().find(|(id, ..)| *id == run).unwrap();
             let session_id = session.parse().unwrap();
-            let parking = Parking { session_id, ..parking_held(run, again.epoch, wakes, agents) };
-            run_of(store.execute(park(parking)).await);
+            let park_request = ParkRequest { session_id, ..parking_held(run, again.epoch, wakes, agents) };
+            run_of(store.execute(park(park_request)).await);
         }
     }
     store.execute(lift(&everyone.id)).await.unwrap();
@@ -220,25 +219,25 @@ pub(crate) async fn a_lifted_halt_wakes_those_whom_it_held_and_nobody_else(store
 pub(crate) async fn an_answered_question_wakes_whom_it_held(store: &impl Store) {
     let everyone = halt_of(store.execute(raise(Scope::All)).await);
     parked_held(store, &[("one", "s1", &["a1"]), ("several", "s1", &["a1", "a2"]), ("other", "s2", &["a3"])]).await;
-    let asking = |kind| Asking { agent_id: Some(name("a1")), ..asking(kind) };
+    let new_question = |kind| NewQuestion { agent_id: Some(name("a1")), ..new_question(kind) };
     let reclaim = async |runs: &[&str]| {
         assert_eq!(ready(store).await, runs);
         for run in runs {
             let (again, wakes) = claimed_of(store.execute(claim(run, "n1")).await);
             let session_id = again.start.session_id.clone();
-            let parking = Parking { session_id, ..parking_held(run, again.epoch, wakes, &["a1", "a3"]) };
-            run_of(store.execute(park(parking)).await);
+            let park_request = ParkRequest { session_id, ..parking_held(run, again.epoch, wakes, &["a1", "a3"]) };
+            run_of(store.execute(park(park_request)).await);
         }
     };
-    let blocking = asked(store, asking(QuestionType::Blocking)).await;
-    let approval = asked(store, asking(QuestionType::Approval)).await;
+    let blocking = asked(store, new_question(QuestionType::Blocking)).await;
+    let approval = asked(store, new_question(QuestionType::Approval)).await;
     store.execute(close(&blocking.id, reviewer("alice"), Close::Deny)).await.unwrap();
     reclaim(&[]).await;
     store.execute(fetch(&blocking.id)).await.unwrap();
     reclaim(&["one", "several"]).await;
     store.execute(answer(&approval.id, "approve")).await.unwrap();
     reclaim(&["one", "several"]).await;
-    let emergency = asked(store, asking(QuestionType::Emergency)).await;
+    let emergency = asked(store, new_question(QuestionType::Emergency)).await;
     store.execute(answer(&emergency.id, "go")).await.unwrap();
     reclaim(&["one", "other", "several"]).await;
     store.execute(lift(&everyone.id)).await.unwrap();
@@ -270,9 +269,9 @@ pub(crate) async fn nobody_is_parked_for_a_hold_that_goes_in_the_same_batch(stor
             let (one, other) = (halt(scope, "a1", "s1"), halt(scope, "a1", "s1"));
             let (one, other) = (halt_of(store.execute(one).await), halt_of(store.execute(other).await));
             let known = claimed_wakes(store, &run).await;
-            let parking = parking_held(&run, 2, known, agents);
+            let park_request = parking_held(&run, 2, known, agents);
             let [first, parked, last] =
-                all_at_once(store, [lift(&one.id), park(parking.clone()), lift(&other.id)]).await;
+                all_at_once(store, [lift(&one.id), park(park_request.clone()), lift(&other.id)]).await;
             first.unwrap();
             run_of(parked);
             last.unwrap();
@@ -288,7 +287,7 @@ pub(crate) async fn nobody_is_parked_for_a_hold_that_goes_in_the_same_batch(stor
 /// The wake-ups that a run which is worked on has had: nobody is parked who is mistaken about them.
 async fn claimed_wakes(store: &impl Store, run: &str) -> u64 {
     let epoch = store.run(&run_id(run)).await.unwrap().unwrap().epoch;
-    match store.execute(park(parking(run, epoch, u64::MAX >> 1))).await {
+    match store.execute(park(park_request(run, epoch, u64::MAX >> 1))).await {
         Ok(Outcome::Awake(wakes)) => wakes,
         other => panic!("{other:?}"),
     }
@@ -299,7 +298,7 @@ async fn claimed_wakes(store: &impl Store, run: &str) -> u64 {
 pub(crate) async fn a_claim_is_told_exactly_the_wake_ups_that_there_were(store: &impl Store) {
     let everyone = halt_of(store.execute(raise(Scope::All)).await);
     parked_held(store, &[("r1", "s1", &["a1"])]).await;
-    let one = asked(store, Asking { agent_id: Some(name("a1")), ..asking(QuestionType::Emergency) }).await;
+    let one = asked(store, NewQuestion { agent_id: Some(name("a1")), ..new_question(QuestionType::Emergency) }).await;
     let other = halt_of(store.execute(halt(Scope::Agent, "a1", "")).await);
     let [answered, claimed, lifted] =
         all_at_once(store, [answer(&one.id, "go"), claim("r1", "n1"), lift(&other.id)]).await;
@@ -319,9 +318,9 @@ pub(crate) async fn the_end_of_a_child_wakes_its_parent(store: &impl Store) {
         entry_of(store.execute(record("r1", 1, child, starts(child))).await);
         claimed_of(store.execute(claim(child, "n1")).await);
     }
-    keeps_awake(store, parking("r1", 1, 0), end("c1", 1, "1")).await;
-    wakes(store, "r1", parking("r1", 1, 1), cancel_run("c2")).await;
-    run_of(store.execute(park(parking("r1", 2, 2))).await);
+    keeps_awake(store, park_request("r1", 1, 0), end("c1", 1, "1")).await;
+    wakes(store, "r1", park_request("r1", 1, 1), cancel_run("c2")).await;
+    run_of(store.execute(park(park_request("r1", 2, 2))).await);
     // Started, claimed and ended in the batch in which its parent ended, it is over like its
     // parent.
     run_of(store.execute(end("c3", 1, "1")).await);
@@ -338,7 +337,7 @@ pub(crate) async fn the_end_of_its_parent_wakes_a_child_to_its_own(store: &impl 
         claimed_of(store.execute(claim(&child, "n1")).await);
         entry_of(store.execute(record(&child, 1, "part", starts(&grandchild))).await);
         entry_of(store.execute(record(&child, 1, "ok", opens(&format!("gate-{n}")))).await);
-        let (ends, parks) = (cancel_run(&parent), park(parking(&child, 1, 0)));
+        let (ends, parks) = (cancel_run(&parent), park(park_request(&child, 1, 0)));
         if child_parks_first {
             let [parked, ended, claimed] = all_at_once(store, [parks, ends, claim(&child, "n2")]).await;
             run_of(parked);

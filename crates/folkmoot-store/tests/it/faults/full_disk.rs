@@ -4,7 +4,7 @@ use std::{
     sync::Arc,
 };
 
-use folkmoot_core::{GateId, GateStatus, gate::Opening};
+use folkmoot_core::{GateId, GateStatus, gate::NewGate};
 use folkmoot_store::{Error, ManualClock, Sqlite, Store};
 use futures_util::future::join_all;
 
@@ -46,11 +46,11 @@ impl Drop for SmallDisk {
 async fn fill(store: &Sqlite) -> (Vec<GateId>, Vec<GateId>) {
     let (mut written, mut refused) = (Vec::new(), Vec::new());
     for round in 0..200 {
-        let openings: Vec<Opening> = (0..32).map(|_| opening()).collect();
-        let ids: Vec<GateId> = openings.iter().map(|opening| opening.id.clone()).collect();
-        let commands = openings.into_iter().enumerate().map(|(n, opening)| {
+        let openings: Vec<NewGate> = (0..32).map(|_| new_gate()).collect();
+        let ids: Vec<GateId> = openings.iter().map(|new_gate| new_gate.id.clone()).collect();
+        let commands = openings.into_iter().enumerate().map(|(n, new_gate)| {
             let content = format!("{round}-{n} ").repeat(6000);
-            let command = open_with(agent("agent-a"), opening, vec![("content", content.as_bytes())]);
+            let command = open_with(agent("agent-a"), new_gate, vec![("content", content.as_bytes())]);
             store.execute(command)
         });
         for (id, answer) in ids.into_iter().zip(join_all(commands).await) {

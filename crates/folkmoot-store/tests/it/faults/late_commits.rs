@@ -27,7 +27,7 @@ async fn every_transaction_says_for_itself_that_its_commit_is_waited_for() {
         )
         .await;
     for _ in 0..5 {
-        store.execute(open(agent("agent-a"), opening())).await.unwrap();
+        store.execute(open(agent("agent-a"), new_gate())).await.unwrap();
     }
     let seen = place.sql("SELECT setting FROM seen").await;
     assert_eq!(seen, vec![vec!["on".to_owned()]; 5]);

@@ -73,9 +73,9 @@ async fn cut_connections_lose_nothing_and_double_nothing() {
         tokio::spawn(async move {
             let mut gates = Vec::new();
             for _ in 0..each {
-                let opening = opening();
-                let id = opening.id.clone();
-                let opened = keyed(open(agent("agent-a"), opening), "POST /v1/gates", id.as_str(), "body");
+                let new_gate = new_gate();
+                let id = new_gate.id.clone();
+                let opened = keyed(open(agent("agent-a"), new_gate), "POST /v1/gates", id.as_str(), "body");
                 let decided = keyed(approve(&id, "alice"), "POST /v1/gates/approve", id.as_str(), "body");
                 insist(&store, opened, &unknown).await;
                 match insist(&store, decided, &unknown).await {
@@ -175,11 +175,11 @@ async fn a_connection_lost_at_the_commit_is_an_unknown_outcome_that_the_key_find
     let store = Postgres::open(&through, None).await.unwrap();
     let mut positions = 0;
     for cut in [Cut::After, Cut::Before, Cut::After] {
-        let ids: Vec<_> = (0..5).map(|_| opening()).collect();
+        let ids: Vec<_> = (0..5).map(|_| new_gate()).collect();
         let commands: Vec<_> = ids
             .iter()
-            .map(|opening| {
-                keyed(open(agent("agent-a"), opening.clone()), "POST /v1/gates", opening.id.as_str(), "body")
+            .map(|new_gate| {
+                keyed(open(agent("agent-a"), new_gate.clone()), "POST /v1/gates", new_gate.id.as_str(), "body")
             })
             .collect();
         an_open_gate(&store).await;
@@ -208,7 +208,7 @@ async fn a_head_that_stays_locked_is_told_to_all_who_wait_at_once() {
     let lock = holder.transaction().await.unwrap();
     lock.batch_execute("SELECT * FROM head FOR UPDATE").await.unwrap();
     let started = Instant::now();
-    let waiting = (0..10).map(|_| store.execute(open(agent("agent-a"), opening())));
+    let waiting = (0..10).map(|_| store.execute(open(agent("agent-a"), new_gate())));
     for answer in join_all(waiting).await {
         assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
     }

@@ -19,11 +19,11 @@ impl Clock for BrokenClock {
 
 /// The first may have been written, as far as its caller can know; after it, nothing is.
 async fn assert_stops(store: &impl Store) {
-    let first = store.execute(open(agent("agent-a"), opening())).await;
+    let first = store.execute(open(agent("agent-a"), new_gate())).await;
     assert!(matches!(first, Err(Error::Stopped(_) | Error::OutcomeUnknown)), "{first:?}");
     let reason = store.stopped().await;
     assert!(reason.contains("panicked"), "{reason}");
-    assert_eq!(store.execute(open(agent("agent-a"), opening())).await, Err(Error::Stopped(reason)));
+    assert_eq!(store.execute(open(agent("agent-a"), new_gate())).await, Err(Error::Stopped(reason)));
     assert_eq!(store.head().await.unwrap().position, 0);
 }
 

@@ -73,9 +73,9 @@ async fn the_child_that_writes() {
     let store = Sqlite::open(&Path::new(&folder).join("folkmoot.db"), Arc::new(ManualClock::at(noon()))).unwrap();
     let write = async || {
         let content = format!("{} ", unique()).repeat(100_000);
-        let opening = opening();
-        let id = opening.id.clone();
-        let command = open_with(agent("agent-a"), opening, vec![("content", content.as_bytes())]);
+        let new_gate = new_gate();
+        let id = new_gate.id.clone();
+        let command = open_with(agent("agent-a"), new_gate, vec![("content", content.as_bytes())]);
         (id, store.execute(command).await)
     };
     for _ in 0..2000 {

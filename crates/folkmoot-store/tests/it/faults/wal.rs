@@ -66,7 +66,7 @@ async fn a_long_read_does_not_hold_up_the_writer() {
     for n in 0..150 {
         let content = format!("{n}{content}");
         let started = Instant::now();
-        gate_of(store.execute(open_with(agent("agent-a"), opening(), vec![("content", content.as_bytes())])).await);
+        gate_of(store.execute(open_with(agent("agent-a"), new_gate(), vec![("content", content.as_bytes())])).await);
         slowest = slowest.max(started.elapsed());
     }
     let wal = std::fs::metadata(place.path().with_extension("db-wal")).unwrap().len();
@@ -107,7 +107,7 @@ async fn a_store_is_closed_whoever_still_holds_it() {
 }
 
 async fn write(store: &Sqlite) -> Result<(), Error> {
-    store.execute(open(agent("agent-a"), opening())).await.map(drop)
+    store.execute(open(agent("agent-a"), new_gate())).await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

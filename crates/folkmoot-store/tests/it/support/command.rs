@@ -8,8 +8,8 @@ use std::{
 use folkmoot_core::{
     Action, Actor, Command, Digest, Gate, GateId, Idempotency, Name, Outcome, Principal, Refusal, Role, Timeout,
     Timestamp, TokenId,
-    gate::{Amendment, ArtifactRef, Choice, Extension, GateKind, GatePolicy, Opening, Risk, Verdict},
-    token::{Minting, Token},
+    gate::{self, Amendment, ArtifactRef, Choice, Extension, GateKind, GatePolicy, NewGate, Review, Risk},
+    token::{self, NewToken, Token},
 };
 use folkmoot_store::{Error, Store};
 
@@ -52,7 +52,7 @@ pub(crate) fn unique() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-pub(crate) fn command(by: Actor, action: Action) -> Command {
+pub(crate) fn command(by: Actor, action: impl Into<Action>) -> Command {
     let id = format!("cmd-{}", unique()).parse().unwrap();
     Command {
         id,
@@ -60,7 +60,7 @@ pub(crate) fn command(by: Actor, action: Action) -> Command {
         token: None,
         claims: None,
         idempotency: None,
-        action,
+        action: action.into(),
         quota: Default::default(),
         subscriptions: Default::default(),
     }
@@ -74,8 +74,8 @@ pub(crate) fn keyed(mut command: Command, route: &str, key: &str, body: &str) ->
 }
 
 /// A gate that says nothing special.
-pub(crate) fn opening() -> Opening {
-    Opening {
+pub(crate) fn new_gate() -> NewGate {
+    NewGate {
         id: id(&format!("gate-{:06}", unique())),
         run_id: None,
         session_id: None,
@@ -98,13 +98,13 @@ pub(crate) fn opening() -> Opening {
     }
 }
 
-pub(crate) fn open(by: Actor, opening: Opening) -> Command {
-    open_with(by, opening, Vec::new())
+pub(crate) fn open(by: Actor, new_gate: NewGate) -> Command {
+    open_with(by, new_gate, Vec::new())
 }
 
 /// Opens a gate with artifacts of these names and contents.
-pub(crate) fn open_with(by: Actor, mut opening: Opening, artifacts: Vec<(&str, &[u8])>) -> Command {
-    opening.artifacts = artifacts
+pub(crate) fn open_with(by: Actor, mut new_gate: NewGate, artifacts: Vec<(&str, &[u8])>) -> Command {
+    new_gate.artifacts = artifacts
         .iter()
         .map(|(name, content)| ArtifactRef {
             name: (*name).to_owned(),
@@ -114,15 +114,15 @@ pub(crate) fn open_with(by: Actor, mut opening: Opening, artifacts: Vec<(&str, &
         })
         .collect();
     let contents = artifacts.into_iter().map(|(_, content)| content.to_vec()).collect();
-    command(by, Action::Open { opening: Box::new(opening), policy: GatePolicy::default(), contents })
+    command(by, gate::Action::Open { new_gate: Box::new(new_gate), policy: GatePolicy::default(), contents })
 }
 
 pub(crate) fn decide(gate: &GateId, by: Actor, choice: Choice) -> Command {
-    command(by, Action::Decide(verdict(gate, choice)))
+    command(by, gate::Action::Decide(review(gate, choice)))
 }
 
-pub(crate) fn verdict(gate: &GateId, choice: Choice) -> Verdict {
-    Verdict {
+pub(crate) fn review(gate: &GateId, choice: Choice) -> Review {
+    Review {
         gate: gate.clone(),
         choice,
         reason: "looked at it".to_owned(),
@@ -140,8 +140,8 @@ pub(crate) fn approve(gate: &GateId, by: &str) -> Command {
 
 /// As [`approve`], of exactly what `gate` shows.
 pub(crate) fn approve_seen(gate: &Gate, by: &str) -> Command {
-    let seen = Verdict { digest: Some(gate.digest), ..verdict(&gate.id, Choice::Approve) };
-    command(reviewer(by), Action::Decide(seen))
+    let seen = Review { digest: Some(gate.digest), ..review(&gate.id, Choice::Approve) };
+    command(reviewer(by), gate::Action::Decide(seen))
 }
 
 pub(crate) fn reject(gate: &GateId, by: &str) -> Command {
@@ -153,7 +153,7 @@ pub(crate) fn amendment(gate: &GateId) -> Amendment {
 }
 
 pub(crate) fn amend(amendment: Amendment, by: &str) -> Command {
-    command(agent(by), Action::Amend { amendment, policy: GatePolicy::default(), contents: Vec::new() })
+    command(agent(by), gate::Action::Amend { amendment, policy: GatePolicy::default(), contents: Vec::new() })
 }
 
 pub(crate) fn retitle(gate: &GateId, title: &str) -> Command {
@@ -161,15 +161,15 @@ pub(crate) fn retitle(gate: &GateId, title: &str) -> Command {
 }
 
 pub(crate) fn extend(gate: &GateId, timeout: Timeout) -> Command {
-    command(agent("agent-a"), Action::Extend(Extension { gate: gate.clone(), timeout }))
+    command(agent("agent-a"), gate::Action::Extend(Extension { gate: gate.clone(), timeout }))
 }
 
 pub(crate) fn cancel(gate: &GateId, by: Actor) -> Command {
-    command(by, Action::Cancel { gate: gate.clone(), reason: "not needed any more".to_owned() })
+    command(by, gate::Action::Cancel { gate: gate.clone(), reason: "not needed any more".to_owned() })
 }
 
 pub(crate) fn expire(gate: &GateId) -> Command {
-    command(Actor::System, Action::Expire { gate: gate.clone() })
+    command(Actor::System, gate::Action::TimerDue { gate: gate.clone() })
 }
 
 pub(crate) fn mint(token: &str, holder: &str, role: Role, secret: &str) -> Command {
@@ -177,22 +177,22 @@ pub(crate) fn mint(token: &str, holder: &str, role: Role, secret: &str) -> Comma
     let hash = *Digest::of(secret.as_bytes()).as_bytes();
     command(
         admin("root"),
-        Action::Mint(Minting { id: token.parse().unwrap(), principal, hash, kind: Default::default() }),
+        token::Action::Mint(NewToken { id: token.parse().unwrap(), principal, hash, kind: Default::default() }),
     )
 }
 
 pub(crate) fn revoke(token: &str) -> Command {
     let token: TokenId = token.parse().unwrap();
-    command(admin("root"), Action::Revoke { token })
+    command(admin("root"), token::Action::Revoke { token })
 }
 
 /// Opens a gate that says nothing special, as `agent-a`.
 pub(crate) async fn an_open_gate(store: &impl Store) -> Gate {
-    opened(store, opening()).await
+    opened(store, new_gate()).await
 }
 
-pub(crate) async fn opened(store: &impl Store, opening: Opening) -> Gate {
-    gate_of(store.execute(open(agent("agent-a"), opening)).await)
+pub(crate) async fn opened(store: &impl Store, new_gate: NewGate) -> Gate {
+    gate_of(store.execute(open(agent("agent-a"), new_gate)).await)
 }
 
 #[track_caller]

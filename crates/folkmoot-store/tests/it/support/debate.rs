@@ -3,20 +3,74 @@
 use std::time::Duration;
 
 use folkmoot_core::{
-    AgentRole, Command, DebatePhase, Domain,
-    agent::Share,
-    debate::record::{DebateRecord, LessonRecord, LogLevel, LogLine, SessionRecord, TurnRecord, VersionRecord, uuid},
+    Command, NewRecord, RecordQuery, RecordView, RunId,
     journal::Write,
-    run::Starting,
+    run::{NewRun, RunKind},
 };
-use folkmoot_store::{Store, TurnQuery};
+use folkmoot_debate::{
+    AgentRole, DebatePhase, Domain,
+    agent::Share,
+    record::{
+        DebateRecord, DebateView, LessonQuery, LessonRecord, LessonView, LineQuery, LineView, LogLevel, LogLine,
+        SessionRecord, SessionView, TurnQuery, TurnRecord, TurnView, VersionQuery, VersionRecord, VersionView,
+        session_query, turn_query, uuid,
+    },
+};
+use folkmoot_store::{Error, Page, RunSummaryQuery, Store};
 use serde_json::{Value, json};
 
-use super::{claim, claimed_of, entry_of, name, record, run_id, run_of, start, starting, workflow};
+use super::{claim, claimed_of, entry_of, name, new_run, record, run_id, run_of, start, workflow};
+
+/// What the workflow of debates reads of a store.
+pub(crate) trait DebateStore: Store {
+    async fn debates(&self, query: RunSummaryQuery) -> Result<Page<DebateView>, Error> {
+        let page = self.run_summaries(RunSummaryQuery { kind: Some(RunKind::Debate), ..query }).await?;
+        let mut items = Vec::new();
+        for run in page.items {
+            let said = read::<SessionView>(self, session_query(vec![run.id.clone()])).await?.pop();
+            items.push(DebateView::new(run, said));
+        }
+        Ok(Page { items, next: page.next })
+    }
+
+    async fn debate(&self, id: &RunId) -> Result<Option<DebateView>, Error> {
+        let query = RunSummaryQuery { id: Some(id.clone()), limit: 1, ..RunSummaryQuery::default() };
+        Ok(self.debates(query).await?.items.pop())
+    }
+
+    async fn turns(&self, query: TurnQuery) -> Result<Vec<TurnView>, Error> {
+        read(self, query.into()).await
+    }
+
+    async fn turn(&self, debate: &str, id: &str) -> Result<Option<TurnView>, Error> {
+        Ok(read(self, turn_query(run_id(debate), vec![id.to_owned()])).await?.pop())
+    }
+
+    async fn versions(&self, query: VersionQuery) -> Result<Vec<VersionView>, Error> {
+        read(self, query.into()).await
+    }
+
+    async fn debate_log(&self, query: LineQuery) -> Result<Vec<LineView>, Error> {
+        read(self, query.into()).await
+    }
+
+    async fn lessons(&self, query: LessonQuery) -> Result<Vec<LessonView>, Error> {
+        read(self, query.into()).await
+    }
+}
+
+impl<S: Store> DebateStore for S {}
+
+pub(crate) async fn read<T: TryFrom<RecordView, Error = serde_json::Error>>(
+    store: &(impl Store + ?Sized),
+    query: RecordQuery,
+) -> Result<Vec<T>, Error> {
+    Ok(store.records(query).await?.into_iter().map(|view| T::try_from(view).unwrap()).collect())
+}
 
 /// A run of `debate@1` in session `s1`.
-pub(crate) fn debating(run: &str) -> Starting {
-    Starting { workflow: Some(workflow("debate@1")), title: "Which cache?".to_owned(), ..starting(run) }
+pub(crate) fn debating(run: &str) -> NewRun {
+    NewRun { workflow: Some(workflow("debate@1")), title: "Which cache?".to_owned(), ..new_run(run) }
 }
 
 /// A debate that is worked on by `n1` under claim 1, and has kept nothing yet.
@@ -37,6 +91,7 @@ pub(crate) fn keep(run: &str, key: &str, records: Vec<DebateRecord>) -> Command 
 }
 
 pub(crate) fn kept(records: Vec<DebateRecord>) -> Write {
+    let records = records.into_iter().map(|record| NewRecord::try_from(record).unwrap()).collect();
     Write::Emit { kind: "debate.turn".to_owned(), payload: r#"{"round": 1}"#.to_owned(), records }
 }
 
@@ -112,6 +167,7 @@ pub(crate) fn lesson(run: &str, n: &str) -> DebateRecord {
         lesson: format!("test the empty list first ({run}, {n})"),
         confidence: share(90),
         tags: vec!["tests".to_owned(), "lists".to_owned()],
+        rehearsed: true,
     })
 }
 

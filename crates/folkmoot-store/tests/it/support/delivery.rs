@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use folkmoot_core::{
-    Action, Actor, Command, Delivery, DeliveryId, Outcome, Webhook, WebhookId,
-    delivery::{Abandonment, DeliveryResult, RetryAdvice, Settling, Subscription},
-    webhook::{NewWebhook, WebhookChange},
+    Actor, Command, Delivery, DeliveryId, Outcome, Webhook, WebhookId,
+    delivery::{self, Abandonment, DeliveryResult, RetryAdvice, Settlement, Subscription},
+    webhook::{self, NewWebhook, WebhookChange},
 };
 use folkmoot_store::{DeliveryQuery, Error, Store};
 
@@ -25,12 +25,12 @@ pub(crate) fn heard_by(mut command: Command, channels: &[(&str, &str)]) -> Comma
 }
 
 pub(crate) fn take(channel: &str, limit: u32) -> Command {
-    command(Actor::System, Action::TakeDeliveries { channel: channel.to_owned(), limit, lease: LEASE })
+    command(Actor::System, delivery::Action::Take { channel: channel.to_owned(), limit, lease: LEASE })
 }
 
 pub(crate) fn settle(delivery: &Delivery, result: DeliveryResult) -> Command {
     let Delivery { id, epoch, .. } = delivery.clone();
-    command(Actor::System, Action::SettleDelivery(Box::new(Settling { delivery: id, epoch, result })))
+    command(Actor::System, delivery::Action::Settle(Box::new(Settlement { delivery: id, epoch, result })))
 }
 
 pub(crate) fn fails(reason: &str, again: RetryAdvice) -> DeliveryResult {
@@ -38,7 +38,7 @@ pub(crate) fn fails(reason: &str, again: RetryAdvice) -> DeliveryResult {
 }
 
 pub(crate) fn redeliver(delivery: &DeliveryId) -> Command {
-    command(admin("root"), Action::Redeliver { delivery: delivery.clone() })
+    command(admin("root"), delivery::Action::Resend { delivery: delivery.clone() })
 }
 
 pub(crate) fn abandon(channel: &str) -> Command {
@@ -48,22 +48,22 @@ pub(crate) fn abandon(channel: &str) -> Command {
 pub(crate) fn abandon_all(channels: &[String]) -> Command {
     let lost =
         |channel: &String| Abandonment { channel: channel.clone(), reason: format!("no {channel}"), overdue: None };
-    command(Actor::System, Action::AbandonDeliveries(channels.iter().map(lost).collect()))
+    command(Actor::System, delivery::Action::Abandon(channels.iter().map(lost).collect()))
 }
 
 pub(crate) fn hook(id: &str, channel: &str) -> Command {
     let (id, url, key) = (id.parse().unwrap(), "https://example.com/hook?a=1".to_owned(), "key-1".parse().unwrap());
     let new = NewWebhook { id, name: name(channel), url, events: None, key };
-    command(admin("root"), Action::CreateWebhook(Box::new(new)))
+    command(admin("root"), webhook::Action::Create(Box::new(new)))
 }
 
 pub(crate) fn rehook(change: WebhookChange) -> Command {
-    command(admin("root"), Action::ChangeWebhook(Box::new(change)))
+    command(admin("root"), webhook::Action::Change(Box::new(change)))
 }
 
 pub(crate) fn unhook(id: &str) -> Command {
     let webhook: WebhookId = id.parse().unwrap();
-    command(admin("root"), Action::RemoveWebhook { webhook })
+    command(admin("root"), webhook::Action::Remove { webhook })
 }
 
 /// All deliveries, the oldest event first, and those of one event by channel.

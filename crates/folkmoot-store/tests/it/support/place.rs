@@ -22,9 +22,6 @@ pub(crate) trait Place: Send + Sync + Sized + 'static {
 
     /// Runs one statement without the store's knowledge. Every value comes back as text.
     fn sql(&self, statement: &str) -> impl Future<Output = Vec<Vec<String>>> + Send;
-
-    /// Empties the place and makes it as the first two migrations made it.
-    fn before_workflows(&self) -> impl Future<Output = ()> + Send;
 }
 
 /// A store, its clock, and where it lives.
@@ -94,12 +91,6 @@ impl Place for InSqlite {
         let row = |row: &rusqlite::Row<'_>| (0..columns).map(|n| Ok(text(row.get_ref(n)?))).collect();
         statement.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap()
     }
-
-    async fn before_workflows(&self) {
-        std::fs::remove_file(self.path()).unwrap();
-        let connection = rusqlite::Connection::open(self.path()).unwrap();
-        old_schema(2).iter().for_each(|sql| connection.execute_batch(sql).unwrap());
-    }
 }
 
 fn text(value: rusqlite::types::ValueRef<'_>) -> String {
@@ -133,10 +124,6 @@ impl Place for InMemory {
 
     async fn sql(&self, statement: &str) -> Vec<Vec<String>> {
         panic!("nobody can say {statement:?} to a database in memory");
-    }
-
-    async fn before_workflows(&self) {
-        panic!("a database in memory is always new");
     }
 }
 
@@ -181,40 +168,6 @@ impl Place for InPostgres {
         };
         messages.into_iter().filter_map(row).collect()
     }
-
-    async fn before_workflows(&self) {
-        let client = connect(&self.url).await;
-        let drop_all =
-            "DO $$ BEGIN EXECUTE (SELECT 'DROP TABLE ' || string_agg(quote_ident(tablename), ', ') || ' CASCADE'
-            FROM pg_tables WHERE schemaname = current_schema()); END $$";
-        client.batch_execute(drop_all).await.unwrap();
-        for sql in old_schema(2) {
-            client.batch_execute(&postgres(&sql)).await.unwrap();
-        }
-    }
-}
-
-/// What is written for SQLite, for PostgreSQL.
-pub(crate) fn postgres(sql: &str) -> String {
-    sql.replace("INTEGER", "BIGINT").replace("BLOB", "BYTEA").replace(" TEXT", " TEXT COLLATE \"C\"")
-}
-
-/// What the first versions did to an empty database, up to this schema.
-pub(crate) fn old_schema(schema: usize) -> Vec<String> {
-    let migrations = [
-        (1, "foundation", include_str!("../../../migrations/0001_foundation.sql")),
-        (2, "questions", include_str!("../../../migrations/0002_questions.sql")),
-        (3, "runs", include_str!("../../../migrations/0003_runs.sql")),
-        (4, "operations", include_str!("../../../migrations/0004_operations.sql")),
-        (5, "erasing", include_str!("../../../migrations/0005_erasing.sql")),
-        (6, "webhook_keys", include_str!("../../../migrations/0006_webhook_keys.sql")),
-    ];
-    let table = "CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
-    let taken = migrations.into_iter().take(schema).map(|(version, name, sql)| {
-        let checksum = folkmoot_core::Digest::of(sql.as_bytes());
-        format!("{sql};\nINSERT INTO migrations (version, name, checksum) VALUES ({version}, '{name}', '{checksum}')")
-    });
-    std::iter::once(table.to_owned()).chain(taken).collect()
 }
 
 /// A plain connection, which ends when the client is dropped.

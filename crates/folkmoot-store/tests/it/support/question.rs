@@ -1,17 +1,17 @@
 //! Commands on questions and halts in one line each.
 
 use folkmoot_core::{
-    Action, Actor, Command, Halt, HaltId, Outcome, Question, QuestionId, Scope,
-    halt::Raising,
-    question::{Asking, Close, Closing, QuestionPolicy, QuestionType},
+    Actor, Command, Halt, HaltId, Outcome, Question, QuestionId, Scope,
+    halt::{self, NewHalt},
+    question::{self, Close, NewQuestion, QuestionPolicy, QuestionType, Reply},
 };
 use folkmoot_store::{Error, Store};
 
 use super::{admin, agent, command, name, reviewer, unique};
 
 /// What agent `a1` asks in session `s1`.
-pub(crate) fn asking(question_type: QuestionType) -> Asking {
-    Asking {
+pub(crate) fn new_question(question_type: QuestionType) -> NewQuestion {
+    NewQuestion {
         id: format!("question-{:06}", unique()).parse().unwrap(),
         agent_id: Some(name("a1")),
         run_id: None,
@@ -26,9 +26,9 @@ pub(crate) fn asking(question_type: QuestionType) -> Asking {
     }
 }
 
-pub(crate) fn ask(asking: Asking) -> Command {
-    let usual = QuestionPolicy::default().usual(asking.question_type);
-    command(agent("agent-a"), Action::Ask { asking: Box::new(asking), usual })
+pub(crate) fn ask(new_question: NewQuestion) -> Command {
+    let defaults = QuestionPolicy::default().defaults(new_question.question_type);
+    command(agent("agent-a"), question::Action::Ask { new_question: Box::new(new_question), defaults })
 }
 
 pub(crate) fn answer(question: &QuestionId, answer: &str) -> Command {
@@ -36,21 +36,21 @@ pub(crate) fn answer(question: &QuestionId, answer: &str) -> Command {
 }
 
 pub(crate) fn close(question: &QuestionId, by: Actor, close: Close) -> Command {
-    command(by, Action::Close(Closing { question: question.clone(), close, reason: "so".to_owned() }))
+    command(by, question::Action::Close(Reply { question: question.clone(), close, reason: "so".to_owned() }))
 }
 
 pub(crate) fn fetch(question: &QuestionId) -> Command {
-    command(agent("agent-a"), Action::Fetch { question: question.clone(), reason: String::new() })
+    command(agent("agent-a"), question::Action::Fetch { question: question.clone(), reason: String::new() })
 }
 
 pub(crate) fn lapse(question: &QuestionId) -> Command {
-    command(Actor::System, Action::Lapse { question: question.clone() })
+    command(Actor::System, question::Action::TimerDue { question: question.clone() })
 }
 
 pub(crate) fn raise(scope: Scope) -> Command {
     command(
         admin("root"),
-        Action::Raise(Raising {
+        halt::Action::Raise(NewHalt {
             id: format!("halt-{:06}", unique()).parse().unwrap(),
             scope,
             agent_id: (scope == Scope::Agent).then(|| name("a1")),
@@ -61,11 +61,11 @@ pub(crate) fn raise(scope: Scope) -> Command {
 }
 
 pub(crate) fn lift(halt: &HaltId) -> Command {
-    command(admin("root"), Action::Lift { halt: halt.clone() })
+    command(admin("root"), halt::Action::Lift { halt: halt.clone() })
 }
 
-pub(crate) async fn asked(store: &impl Store, asking: Asking) -> Question {
-    question_of(store.execute(ask(asking)).await)
+pub(crate) async fn asked(store: &impl Store, new_question: NewQuestion) -> Question {
+    question_of(store.execute(ask(new_question)).await)
 }
 
 pub(crate) fn question_of(outcome: Result<Outcome, Error>) -> Question {

@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use folkmoot_core::{
-    Action, Actor, Command, Deadline, Outcome, Run, RunId, WorkflowName,
-    journal::{Entry, EntryKind, Fence, NewEntry, Recording, StepError, Write},
-    question::{Asking, QuestionPolicy, QuestionType},
-    run::{Claiming, Conclusion, Parking, RunLimits, Starting, Stopping},
+    Actor, Command, Deadline, Outcome, Run, RunId, WorkflowName,
+    journal::{Entry, EntryKind, Fence, JournalWrite, NewEntry, StepError, Write},
+    node,
+    question::{NewQuestion, QuestionPolicy, QuestionType},
+    run::{self, Conclusion, NewRun, ParkRequest, RunLimits},
 };
 use folkmoot_store::{Error, Store};
 use futures_util::future::join_all;
 
-use super::{agent, asking, command, name, noon, opening};
+use super::{agent, command, name, new_gate, new_question, noon};
 
 pub(crate) fn run_id(text: &str) -> RunId {
     text.parse().unwrap()
@@ -22,8 +23,8 @@ pub(crate) fn workflow(text: &str) -> WorkflowName {
 }
 
 /// A run of `draft@1` in session `s1`.
-pub(crate) fn starting(run: &str) -> Starting {
-    Starting {
+pub(crate) fn new_run(run: &str) -> NewRun {
+    NewRun {
         id: run_id(run),
         workflow: Some(workflow("draft@1")),
         title: String::new(),
@@ -33,12 +34,12 @@ pub(crate) fn starting(run: &str) -> Starting {
     }
 }
 
-pub(crate) fn start(starting: Starting) -> Command {
-    command(agent("agent-a"), Action::StartRun(Box::new(starting)))
+pub(crate) fn start(new_run: NewRun) -> Command {
+    command(agent("agent-a"), run::Action::Start(Box::new(new_run)))
 }
 
 pub(crate) fn claim(run: &str, node: &str) -> Command {
-    command(Actor::System, Action::Claim(Claiming { run: run_id(run), node: name(node) }))
+    command(Actor::System, run::Action::Claim { run: run_id(run), node: name(node) })
 }
 
 pub(crate) fn record(run: &str, epoch: u64, key: &str, write: Write) -> Command {
@@ -53,7 +54,7 @@ pub(crate) fn record(run: &str, epoch: u64, key: &str, write: Write) -> Command 
     let entry = NewEntry { key: key.parse().unwrap(), kind, ordinal: 1, input: None, agent_id: None, began_at: noon() };
     command(
         Actor::System,
-        Action::Record(Box::new(Recording { run: run_id(run), fence: Fence::Epoch(epoch), entry, write })),
+        run::Action::Record(Box::new(JournalWrite { run: run_id(run), fence: Fence::Epoch(epoch), entry, write })),
     )
 }
 
@@ -67,9 +68,9 @@ pub(crate) fn boom() -> StepError {
 
 /// Opens the gate of this id for the run that records it.
 pub(crate) fn opens(gate: &str) -> Write {
-    let opening = folkmoot_core::gate::Opening { id: gate.parse().unwrap(), ..opening() };
+    let new_gate = folkmoot_core::gate::NewGate { id: gate.parse().unwrap(), ..new_gate() };
     Write::Open {
-        opening: Box::new(opening),
+        new_gate: Box::new(new_gate),
         policy: folkmoot_core::gate::GatePolicy::default(),
         contents: Vec::new(),
         alone: None,
@@ -78,21 +79,26 @@ pub(crate) fn opens(gate: &str) -> Write {
 
 /// Asks the question of this id for the run that records it, as the agent that is that run.
 pub(crate) fn asks(question: &str, question_type: QuestionType) -> Write {
-    asks_as(Asking { id: question.parse().unwrap(), agent_id: None, session_id: None, ..asking(question_type) })
+    asks_as(NewQuestion {
+        id: question.parse().unwrap(),
+        agent_id: None,
+        session_id: None,
+        ..new_question(question_type)
+    })
 }
 
-pub(crate) fn asks_as(asking: Asking) -> Write {
-    let usual = QuestionPolicy::default().usual(asking.question_type);
-    Write::Ask { asking: Box::new(asking), usual }
+pub(crate) fn asks_as(new_question: NewQuestion) -> Write {
+    let defaults = QuestionPolicy::default().defaults(new_question.question_type);
+    Write::Ask { new_question: Box::new(new_question), defaults }
 }
 
 pub(crate) fn starts(run: &str) -> Write {
-    Write::Start(Box::new(Starting { session_id: None, ..starting(run) }))
+    Write::Start(Box::new(NewRun { session_id: None, ..new_run(run) }))
 }
 
 /// A worker that knows of so many wake-ups, and waits for nothing but more.
-pub(crate) fn parking(run: &str, epoch: u64, wakes: u64) -> Parking {
-    Parking {
+pub(crate) fn park_request(run: &str, epoch: u64, wakes: u64) -> ParkRequest {
+    ParkRequest {
         run: run_id(run),
         epoch,
         wakes,
@@ -103,55 +109,55 @@ pub(crate) fn parking(run: &str, epoch: u64, wakes: u64) -> Parking {
     }
 }
 
-pub(crate) fn park(parking: Parking) -> Command {
-    command(Actor::System, Action::Park(parking))
+pub(crate) fn park(park_request: ParkRequest) -> Command {
+    command(Actor::System, run::Action::Park(park_request))
 }
 
 /// A parking in which these agents wait for clearance.
-pub(crate) fn parking_held(run: &str, epoch: u64, wakes: u64, agents: &[&str]) -> Parking {
-    Parking { held: agents.iter().map(|agent| name(agent)).collect(), ..parking(run, epoch, wakes) }
+pub(crate) fn parking_held(run: &str, epoch: u64, wakes: u64, agents: &[&str]) -> ParkRequest {
+    ParkRequest { held: agents.iter().map(|agent| name(agent)).collect(), ..park_request(run, epoch, wakes) }
 }
 
 pub(crate) fn wake(run: &str) -> Command {
-    command(Actor::System, Action::Wake { run: run_id(run) })
+    command(Actor::System, run::Action::TimerDue { run: run_id(run) })
 }
 
 pub(crate) fn stop(run: &str, epoch: u64) -> Command {
     let (code, message) = ("stuck".to_owned(), "look at it".to_owned());
-    command(Actor::System, Action::Stop(Stopping { run: run_id(run), epoch, code, message }))
+    command(Actor::System, run::Action::Stop { run: run_id(run), epoch, code, message })
 }
 
 pub(crate) fn end(run: &str, epoch: u64, output: &str) -> Command {
     let conclusion = Conclusion::Completed { output: output.to_owned() };
-    command(Actor::System, Action::EndRun { run: run_id(run), fence: Fence::Epoch(epoch), conclusion })
+    command(Actor::System, run::Action::End { run: run_id(run), fence: Fence::Epoch(epoch), conclusion })
 }
 
 pub(crate) fn cancel_run(run: &str) -> Command {
-    command(agent("agent-a"), Action::CancelRun { run: run_id(run), reason: "not needed any more".to_owned() })
+    command(agent("agent-a"), run::Action::Cancel { run: run_id(run), reason: "not needed any more".to_owned() })
 }
 
 pub(crate) fn resume_run(run: &str) -> Command {
-    command(agent("agent-a"), Action::ResumeRun { run: run_id(run) })
+    command(agent("agent-a"), run::Action::Resume { run: run_id(run) })
 }
 
 pub(crate) fn beat(node: &str, span: Duration) -> Command {
-    command(Actor::System, Action::Heartbeat { node: name(node), span, alone: false })
+    command(Actor::System, node::Action::Heartbeat { node: name(node), span, alone: false })
 }
 
 pub(crate) fn leave(node: &str) -> Command {
-    command(Actor::System, Action::Leave { node: name(node) })
+    command(Actor::System, node::Action::Leave { node: name(node) })
 }
 
 /// A run of `draft@1` in session `s1`, worked on by `n1`, under claim 1.
 pub(crate) async fn a_worked_on_run(store: &impl Store, run: &str) -> Run {
-    run_of(store.execute(start(starting(run))).await);
+    run_of(store.execute(start(new_run(run))).await);
     claimed_of(store.execute(claim(run, "n1")).await).0
 }
 
 /// The same, parked under claim 1 until it is woken for the first time.
 pub(crate) async fn a_parked_run(store: &impl Store, run: &str) -> Run {
     a_worked_on_run(store, run).await;
-    run_of(store.execute(park(parking(run, 1, 0))).await)
+    run_of(store.execute(park(park_request(run, 1, 0))).await)
 }
 
 /// Sends all of them while the writer is busy with something else, so that they share a batch, in

@@ -82,14 +82,14 @@ fn random_command(random: &mut Random, gates: &Mutex<Vec<Gate>>) -> folkmoot_cor
     let gate = match known {
         Some(gate) if random.below(100) >= 35 => gate.id,
         _ => {
-            let mut opening = opening();
-            opening.summary = format!("summary {}", random.below(3));
-            opening.run_id = (random.below(3) == 0).then(|| format!("run-{}", random.below(20)).parse().unwrap());
-            opening.dedupe_key = (random.below(3) == 0).then(|| format!("key-{}", random.below(5)));
-            opening.timeout = Some(Timeout::After(minutes(1 + random.below(90) as u64)));
-            opening.quorum = Some(1 + random.below(2) as u32);
-            opening.notification_channels = vec!["ops".to_owned()];
-            return open(agent(owner), opening);
+            let mut new_gate = new_gate();
+            new_gate.summary = format!("summary {}", random.below(3));
+            new_gate.run_id = (random.below(3) == 0).then(|| format!("run-{}", random.below(20)).parse().unwrap());
+            new_gate.dedupe_key = (random.below(3) == 0).then(|| format!("key-{}", random.below(5)));
+            new_gate.timeout = Some(Timeout::After(minutes(1 + random.below(90) as u64)));
+            new_gate.quorum = Some(1 + random.below(2) as u32);
+            new_gate.notification_channels = vec!["ops".to_owned()];
+            return open(agent(owner), new_gate);
         }
     };
     match random.below(12) {

@@ -1,4 +1,4 @@
-//! The same jail, built by `bwrap`, in which our own `init` is the first process as well.
+//! The same jail, built by `bwrap`; our `init` is its first process too.
 
 use std::{path::Path, process::Command};
 
@@ -8,7 +8,7 @@ use crate::jail::{
     wire::{JailFault, Spec},
 };
 
-/// Where `init` finds this program.
+/// The path of this program for `init`.
 const HELPER: &str = "/.folkmoot-jail";
 
 pub(super) fn command(spec: &Spec) -> Result<Command, JailFault> {
@@ -60,8 +60,7 @@ pub(super) fn command(spec: &Spec) -> Result<Command, JailFault> {
         Some(folder) => {
             bwrap.arg(if spec.read_only { "--ro-bind" } else { "--bind" }).arg(folder).arg(FOLDER);
             let git = folder.join(".git");
-            // A link would be followed on both sides, to what lies beside the folder and to what
-            // lies beside it in the jail.
+            // A link would be followed on both sides, and lead out of the folder.
             if git.symlink_metadata().is_ok_and(|git| !git.is_symlink()) {
                 bwrap.arg("--ro-bind").arg(git).arg(Path::new(FOLDER).join(".git"));
             }

@@ -1,4 +1,4 @@
-//! Giving up rights, from the mightiest to the smallest. Nothing of it can be taken back.
+//! Drops rights, from the most to the least powerful. None of it can be undone.
 
 use std::{error::Error, io};
 
@@ -19,13 +19,13 @@ use crate::jail::{
     wire::{Facts, JailFault, Spec},
 };
 
-/// `start` and `init` count as well.
+/// `start` and `init` count too.
 const HELPERS: u64 = 2;
-/// The newest Landlock that this asks for. Older kernels enforce what they know of it.
+/// The newest Landlock version that is requested. Older kernels enforce what they support.
 const LANDLOCK: ABI = ABI::V6;
 
 pub(super) fn confine(spec: &Spec, proc: bool) -> Result<Facts, JailFault> {
-    // What the command runs as can see init, but neither read its memory nor its descriptors.
+    // The command can see init, but cannot read its memory or descriptors.
     prctl::set_dumpable(false).doing("hiding the first process")?;
     limits(spec).doing("setting limits")?;
     capabilities().doing("dropping capabilities")?;
@@ -35,17 +35,16 @@ pub(super) fn confine(spec: &Spec, proc: bool) -> Result<Facts, JailFault> {
     Ok(Facts { landlock: landlock.to_owned(), seccomp: true, proc })
 }
 
-/// The second line, for each process. The first is the control group, or looking at all of them now
-/// and then.
+/// The second line of defence, per process. The first is the control group, or sampling.
 fn limits(spec: &Spec) -> nix::Result<()> {
     let mut wanted = vec![
-        // Not nothing, which the kernel does not ask about where a program outside takes the cores;
-        // this much it takes for "none".
+        // Not zero: the kernel ignores zero if a program outside collects cores, and treats this
+        // value as none.
         (Resource::RLIMIT_CORE, 1),
         (Resource::RLIMIT_CPU, spec.cpu_seconds + 1),
-        // Not the address space, of which many tool chains reserve much more than they ever use,
-        // but what of it is writable; and twice the limit, so that the first line, which can tell
-        // what happened, is the first.
+        // Not the address space, of which many tool chains reserve far more than they use, but its
+        // writable part. Twice the limit, so that the first line, which can report what happened,
+        // acts first.
         (Resource::RLIMIT_DATA, spec.memory_bytes.saturating_mul(2)),
         (Resource::RLIMIT_FSIZE, spec.disk_bytes),
         (Resource::RLIMIT_MEMLOCK, 64 << 10),
@@ -53,11 +52,10 @@ fn limits(spec: &Spec) -> nix::Result<()> {
         (Resource::RLIMIT_NOFILE, spec.open_files),
         (Resource::RLIMIT_SIGPENDING, 1024),
     ];
-    // Older kernels count all processes of the user here, wherever they are. There, with no control
-    // group, looking is all.
+    // Older kernels count all processes of the user everywhere. Without a control group, only
+    // sampling remains there.
     if counts_by_namespace() || spec.become_user.is_some() {
-        // A control group tells when it has refused a process, so it comes first, where there is
-        // one.
+        // A control group reports refused processes, so it should act first.
         let margin = if spec.watch.processes { 1 } else { 2 };
         wanted.push((Resource::RLIMIT_NPROC, spec.processes * margin + HELPERS));
     }
@@ -69,7 +67,7 @@ fn limits(spec: &Spec) -> nix::Result<()> {
     Ok(())
 }
 
-/// Since Linux 5.14, the limit of processes is one of a user in a namespace.
+/// Since Linux 5.14 the limit of processes is per user and namespace.
 fn counts_by_namespace() -> bool {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let mut numbers = release
@@ -81,8 +79,7 @@ fn counts_by_namespace() -> bool {
 fn capabilities() -> rustix::io::Result<()> {
     clear_ambient_capability_set()?;
     for capability in (0..64).map(|number| CapabilitySet::from_bits_retain(1 << number)) {
-        // Beyond the last one that the kernel knows, or where bwrap has taken away the right to do
-        // it, with all others.
+        // Beyond the last capability that the kernel knows, or bwrap has already removed the right.
         match remove_capability_from_bounding_set(capability) {
             Ok(()) | Err(rustix::io::Errno::INVAL | rustix::io::Errno::PERM) => {}
             Err(error) => return Err(error),
@@ -92,13 +89,12 @@ fn capabilities() -> rustix::io::Result<()> {
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
 }
 
-/// Everything that is there can be read and executed; two folders can be written to.
+/// Everything can be read and executed; two folders can be written to.
 fn landlock() -> Result<&'static str, Box<dyn Error + Send + Sync>> {
     let readable = AccessFs::from_read(LANDLOCK);
     let mut rules = Ruleset::default()
         .handle_access(AccessFs::from_all(LANDLOCK))?
-        // Sockets with a name in no folder, and signals: with the network, those of this machine
-        // would be within reach.
+        // Abstract sockets and signals: with the network, those of this machine would be reachable.
         .scope(Scope::from_all(LANDLOCK))?
         .create()?
         .add_rule(PathBeneath::new(PathFd::new("/")?, readable))?;

@@ -1,5 +1,5 @@
-//! The first process of the jail: it moves in, gives up every right, starts the command, and tells
-//! how it ended.
+//! The first process of the jail: enters the root, drops every right, starts the command, and
+//! reports how it ended.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -50,7 +50,7 @@ pub(super) fn init(control: &mut UnixStream) -> Result<(), JailFault> {
             root::enter()?
         }
         Driver::Bubblewrap | Driver::Refuse => {
-            // The root of bwrap is ours to write until Landlock closes it.
+            // bwrap's root is writable for us until Landlock closes it.
             root::etc(Path::new("/etc"), None).doing("writing /etc")?;
             true
         }
@@ -74,7 +74,7 @@ pub(super) fn init(control: &mut UnixStream) -> Result<(), JailFault> {
     hand_out(&folder, &ended, control).doing("handing out what is to be kept")
 }
 
-/// The standard input as a file in memory, which the command can read and nobody can fill up.
+/// The standard input as a sealed file in memory.
 fn input(control: &mut UnixStream, bytes: u64) -> io::Result<File> {
     if bytes == 0 {
         return File::open("/dev/null");
@@ -110,18 +110,18 @@ fn copy(from: &mut UnixStream, to: &mut File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Starts the command and waits for it, while burying whoever else dies here.
+/// Starts the command, waits for it, and reaps other processes.
 fn execute(spec: &Spec, stdin: File) -> Result<JobExit, JailFault> {
     let (program, arguments) = spec
         .command
         .split_first()
         .ok_or_else(|| JailFault { kind: FaultKind::Invalid, detail: "no command".to_owned() })?;
-    // What is blocked here stays blocked in the command, and a shell for which the end of a child
-    // is waits for it for ever.
+    // Blocked signals would stay blocked in the command; a shell would wait for its children for
+    // ever.
     SigSet::empty().thread_set_mask().doing("unblocking signals")?;
     let mut command = Command::new(program);
-    // In a group of its own: who ends its whole group must not end `start`, which is outside but
-    // has the same user.
+    // In its own group: a command that kills its group must not kill `start`, which has the same
+    // user.
     command.process_group(0);
     command.args(arguments).env_clear().envs(&spec.environment).current_dir(FOLDER).stdin(Stdio::from(stdin));
     let payload = command.spawn().map_err(|error| JailFault {
@@ -131,9 +131,9 @@ fn execute(spec: &Spec, stdin: File) -> Result<JobExit, JailFault> {
         },
         detail: format!("{program:?} cannot be executed in the jail: {error}"),
     })?;
-    // Nothing of it is needed but the number: it is waited for with all others.
+    // Only the number is needed; it is waited for with all others.
     let payload = Pid::from_raw(payload.id() as i32);
-    // Whoever ended before this is found by the first look below.
+    // Processes that ended before this are found by the first check below.
     let mut child_ended = SigSet::empty();
     child_ended.add(Signal::SIGCHLD);
     child_ended.thread_block().doing("waiting for signals")?;
@@ -184,7 +184,7 @@ fn execute(spec: &Spec, stdin: File) -> Result<JobExit, JailFault> {
     })
 }
 
-/// Takes note of all that have ended. The status of the command, if it is among them.
+/// Reaps all ended processes. Returns the command's status if it is among them.
 fn bury(payload: Pid) -> nix::Result<Option<WaitStatus>> {
     let mut found = None;
     loop {
@@ -197,10 +197,9 @@ fn bury(payload: Pid) -> nix::Result<Option<WaitStatus>> {
     }
 }
 
-/// Nothing outlives the command, and nothing can write any more while what it left is read.
+/// Kills everything, so that nothing can write while the results are read.
 fn end_everybody() {
-    // Only this namespace is meant by "everybody", and the first process is spared. Nobody left is
-    // fine.
+    // In this namespace, -1 means all processes except the first. It is fine if none is left.
     let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
     while !matches!(waitpid(None, None), Err(Errno::ECHILD)) {}
 }
@@ -219,8 +218,7 @@ fn disk_full() -> bool {
         .any(|disk| disk.blocks() > 0 && (disk.blocks_available() == 0 || disk.files_free() == 0))
 }
 
-/// What is to be kept and what has changed: names and lengths. Nobody is left who could change them
-/// again.
+/// Names and lengths of kept and changed files. Nobody is left to change them.
 fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended: &mut JobExit) -> io::Result<()> {
     for path in &spec.keep {
         if let Some(file) = folder.file(path)? {
@@ -241,8 +239,7 @@ fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended:
             ended.changed.push(JailEntry::File { path: name.to_owned(), executable, bytes: kind.len() });
         }
     }
-    // As long as it will be outside: holes and second names take no room in here, and all of it
-    // there.
+    // The size outside, where holes and hard links take full space.
     let bytes = ended.changed.iter().map(|entry| match entry {
         JailEntry::File { bytes, .. } => *bytes,
         JailEntry::Folder { .. } | JailEntry::Link { .. } => 0,
@@ -251,14 +248,14 @@ fn gather(spec: &Spec, folder: &Folder, before: &BTreeMap<PathBuf, Mark>, ended:
         (ended.stopped, ended.kept, ended.changed) = (Some(Limit::Disk), Vec::new(), Vec::new());
         return Ok(());
     }
-    // Deepest first, so that folders are empty when their turn comes. What was a file or a link and
-    // is a folder now has gone too.
+    // Deepest first, so that folders are empty when they are removed. Includes files or links that
+    // became folders.
     let gone = before.iter().rev().filter(|(path, mark)| after.get(*path).is_none_or(|now| now.folder != mark.folder));
     ended.removed = gone.filter_map(|(path, _)| path.to_str().map(str::to_owned)).collect();
     Ok(())
 }
 
-/// Their content, in the same order, and not all at once: the limit of memory holds for us too.
+/// Their contents, in the same order and in pieces, because the memory limit applies to us too.
 fn hand_out(folder: &Folder, ended: &JobExit, control: &mut UnixStream) -> io::Result<()> {
     let kept = ended.kept.iter().map(|(path, bytes)| (path, *bytes));
     let changed = ended.changed.iter().filter_map(|entry| match entry {
@@ -272,8 +269,7 @@ fn hand_out(folder: &Folder, ended: &JobExit, control: &mut UnixStream) -> io::R
     Ok(())
 }
 
-/// What a change of a file changes. The time of the change is the kernel's, and no program can set
-/// it.
+/// Detects a changed file. The kernel sets the change time, and no program can forge it.
 #[derive(Debug, PartialEq, Eq)]
 struct Mark {
     folder: bool,
@@ -287,17 +283,18 @@ fn everything() -> BTreeMap<PathBuf, Mark> {
     let mut found = BTreeMap::new();
     let mut open = vec![PathBuf::new()];
     while let Some(below) = open.pop() {
-        // The command may have closed a folder to itself. What it holds is not gone for that.
+        // The command may have made a folder inaccessible to itself; its content must still be
+        // found.
         let here = root.join(&below);
         if fs::symlink_metadata(&here).is_ok_and(|kind| kind.mode() & 0o500 != 0o500) {
-            // It is ours; if it were not, we could not open it either.
+            // It is ours; if not, we could not open it either.
             let _ = fs::set_permissions(&here, fs::Permissions::from_mode(0o755));
         }
         for entry in fs::read_dir(&here).into_iter().flatten().flatten() {
             let Ok(kind) = entry.metadata() else { continue };
             let path = below.join(entry.file_name());
             let folder = kind.is_dir();
-            // A folder changes with each file in it, and only whether it is there matters.
+            // A folder changes with each file in it; only its existence matters.
             let changed = if folder { (0, 0) } else { (kind.ctime(), kind.ctime_nsec()) };
             let bytes = if folder { 0 } else { kind.len() };
             found.insert(path.clone(), Mark { folder, node: kind.ino(), bytes, changed });

@@ -8,12 +8,12 @@ const RTM_NEWLINK: u16 = 16;
 const NLM_F_REQUEST_ACK: u16 = 0x1 | 0x4;
 const NLMSG_ERROR: u16 = 2;
 const IFF_UP: u32 = 1;
-/// The kernel makes it first in every network namespace.
+/// The kernel creates it first in every network namespace.
 const LOOPBACK: i32 = 1;
 
-/// Switches it on. By a message, because the older way is a call that Rust cannot know to be safe.
+/// Switches it on with a netlink message; the older ioctl would need `unsafe`.
 pub(super) fn up() -> io::Result<()> {
-    // The first protocol of its kind, ROUTE, is the default.
+    // ROUTE, the first netlink protocol, is the default.
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     let mut message = Vec::with_capacity(32);
     message.extend_from_slice(&32_u32.to_ne_bytes());

@@ -1,5 +1,5 @@
-//! The root of a jail: the system's programs to read, a few harmless devices, and one small file
-//! system in memory to write to.
+//! The root of the jail: the system's programs, read-only; a few harmless devices; and one small
+//! writable file system in memory.
 
 use std::{
     fs::{self, File},
@@ -24,8 +24,8 @@ use crate::jail::{
     wire::{FaultKind, JailFault, Spec, User},
 };
 
-/// Where the root is built. Only we see it there, as we are in a mount namespace of our own, and it
-/// is covered, not changed.
+/// Where the root is built. Only our own mount namespace sees it, and it covers the real folder
+/// without changing it.
 const SITE: &str = "/tmp";
 
 pub(super) const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
@@ -44,7 +44,7 @@ pub(super) struct SystemFolder {
     pub link: Option<PathBuf>,
 }
 
-/// The folders in which systems have their programs and libraries, and nothing private.
+/// The folders with the system's programs and libraries, which contain nothing private.
 pub(super) fn system() -> io::Result<Vec<SystemFolder>> {
     let known = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
     let mut found = Vec::new();
@@ -60,7 +60,8 @@ pub(super) fn system() -> io::Result<Vec<SystemFolder>> {
     Ok(found)
 }
 
-/// What of `/etc` programs need to find their libraries, and with the network their certificates.
+/// The parts of `/etc` that programs need for their libraries and, with the network, for
+/// certificates.
 pub(super) fn shared(network: bool) -> Vec<&'static str> {
     let always = ["/etc/alternatives", "/etc/ld.so.cache"];
     let networked = [
@@ -74,12 +75,11 @@ pub(super) fn shared(network: bool) -> Vec<&'static str> {
     always.into_iter().chain(networked).filter(|path| Path::new(path).exists()).collect()
 }
 
-/// Builds it, in a mount namespace of our own. Root gives what is to be written to whom it will
-/// become.
+/// Builds it in our own mount namespace. Root gives the writable part to the job's user.
 pub(super) fn build(spec: &Spec, owner: Option<User>) -> Result<(), JailFault> {
     let none = None::<&str>;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).doing("keeping our mounts to ourselves")?;
-    // Opened before the site is covered, because any of these may lie below it.
+    // Opened before the site is covered, because any of these may be below it.
     let mut parts = Vec::new();
     let mut links = Vec::new();
     for system in system().doing("looking for the system's folders")? {
@@ -98,7 +98,7 @@ pub(super) fn build(spec: &Spec, owner: Option<User>) -> Result<(), JailFault> {
         );
     }
     let mounted = spec.mounted.as_deref().map(|folder| BindMount::open(folder, Path::new(FOLDER))).transpose()?;
-    // Who owns a folder can put another in its place after it was looked at, and we may be root.
+    // The owner of a folder could have replaced it after the check, and we may be root.
     if let (Some(mounted), Some(owner)) = (&mounted, owner)
         && mounted.source.metadata().doing("looking at the folder")?.uid() != owner.uid
     {
@@ -140,7 +140,7 @@ pub(super) fn build(spec: &Spec, owner: Option<User>) -> Result<(), JailFault> {
     seal(spec.read_only).doing("making the root read-only")
 }
 
-/// Where in the site something is that will be at this path.
+/// The path in the site that will be at this path.
 fn at(path: impl AsRef<Path>) -> PathBuf {
     let path = path.as_ref();
     Path::new(SITE).join(path.strip_prefix("/").unwrap_or(path))
@@ -188,7 +188,7 @@ fn tmpfs(target: &Path, bytes: u64, files: u64) -> nix::Result<()> {
     mount(Some("tmpfs"), target, Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, Some(options.as_str()))
 }
 
-/// Just enough for programs that ask who and where they are.
+/// Just enough for programs that ask for their user and host.
 pub(super) fn etc(etc: &Path, nameservers: Option<&str>) -> io::Result<()> {
     let id = INSIDE_ID;
     fs::write(etc.join("passwd"), format!("jail:x:{id}:{id}::/tmp:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"))?;
@@ -201,7 +201,7 @@ pub(super) fn etc(etc: &Path, nameservers: Option<&str>) -> io::Result<()> {
     Ok(())
 }
 
-/// One file system for the folder and for `/tmp`, so that both together have the limit.
+/// One file system for the folder and for `/tmp`, so that the limit covers both.
 fn disk(spec: &Spec, owner: Option<User>) -> Result<(), JailFault> {
     let disk = at("/.disk");
     let files = (spec.disk_bytes / 4096).clamp(1024, 1 << 20);
@@ -219,8 +219,7 @@ fn disk(spec: &Spec, owner: Option<User>) -> Result<(), JailFault> {
     fs::remove_dir(&disk).doing("the file system to write to")
 }
 
-/// Makes all that is mounted in the site read-only, whatever came along with it, beside what is
-/// there to be written to.
+/// Makes all mounts in the site read-only, except the writable ones.
 fn seal(folder_too: bool) -> io::Result<()> {
     let writable = [Some(at("/tmp")), (!folder_too).then(|| at(FOLDER))].into_iter().flatten().collect::<Vec<_>>();
     for (path, mut flags) in mounts_in_the_site(&fs::read_to_string("/proc/self/mountinfo")?) {
@@ -237,9 +236,8 @@ fn seal(folder_too: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Every mount there, with what it forbids already: that must be said again, as the kernel does not
-/// let us allow it. What the site covers has the same paths, and is told apart by what it is
-/// mounted on.
+/// Every mount in the site with its flags, which must be repeated because the kernel does not let
+/// us remove them. Covered mounts have the same paths; they are told apart by their parent.
 fn mounts_in_the_site(mounts: &str) -> Vec<(PathBuf, MsFlags)> {
     struct Mount<'a> {
         id: &'a str,
@@ -270,19 +268,19 @@ fn mounts_in_the_site(mounts: &str) -> Vec<(PathBuf, MsFlags)> {
     inside.into_iter().map(|mount| (mount.path.clone(), mount.flags)).collect()
 }
 
-/// Paths in a list of mounts have their blanks written as octal numbers.
+/// Decodes octal escapes in a path of the mount list.
 fn unescape(path: &str) -> String {
     path.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
 }
 
-/// Moves into the root, and leaves the old one behind. Says whether there is a /proc.
+/// Enters the root and leaves the old one. Returns whether there is a /proc.
 pub(super) fn enter() -> Result<bool, JailFault> {
     let none = None::<&str>;
-    // What was mounted by root is fixed for us; a mount of it is ours, and can become the root.
+    // Mounts made by root are locked for us; a bind mount of it is ours and can become the root.
     mount(Some(SITE), SITE, none, MsFlags::MS_BIND | MsFlags::MS_REC, none).doing("the root")?;
     chdir(SITE).doing("the root")?;
-    // Where parts of /proc are hidden, as in many containers, the kernel does not give us a new
-    // one. Most programs live without.
+    // If parts of /proc are hidden, as in many containers, the kernel does not allow a new one.
+    // Most programs work without.
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let proc = mount(Some("proc"), "proc", Some("proc"), flags, none).is_ok();
     pivot_root(".", ".").doing("moving into the root")?;

@@ -1,8 +1,8 @@
-//! System calls that nothing in a jail has a use for.
+//! Filters system calls that no job needs.
 //!
-//! Three answers: those that only an attack makes end the process; those that honest programs try
-//! and can do without are refused; those whose arguments cannot be seen, and those that are newer
-//! than this list, do not exist.
+//! Calls that only attacks make end the process. Calls that honest programs try and can do without
+//! are refused. Calls whose arguments cannot be inspected, and calls newer than this list, appear
+//! as missing.
 
 use std::{collections::BTreeMap, io};
 
@@ -14,7 +14,7 @@ use seccompiler::{
 
 use crate::jail::wire::WatchedLimits;
 
-/// The last call that this list knows of: `mseal`. The same number on every platform.
+/// The last call that this list knows: `mseal`. Its number is the same on every platform.
 const LAST_KNOWN: u32 = 462;
 
 const FATAL: &[i64] = &[
@@ -78,7 +78,7 @@ const REFUSED_HERE: &[i64] = &[libc::SYS_ioperm, libc::SYS_iopl, libc::SYS_modif
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
 
-/// The new kinds of namespace that a process can ask for.
+/// The kinds of new namespaces.
 const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
     libc::CLONE_NEWIPC,
@@ -89,9 +89,9 @@ const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWUTS,
 ];
 const CLONE_NEWTIME: u64 = 0x80;
-/// Changes of a file's mode, and where in the arguments the mode is. Whoever executes a file that
-/// makes others its owner would be that outside, where a project's folder is too. At its making a
-/// file can be so as well, but not any more once something is in it.
+/// Calls that change a file's mode, with the position of the mode. A set-user-id file would give
+/// its owner's rights to anybody who executes it outside, where a project's folder is too. A new
+/// file can have that mode as well, but loses it as soon as something is written to it.
 const CHANGES_OF_MODE: &[(i64, u8)] = &[(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (FCHMODAT2, 2)];
 #[cfg(target_arch = "x86_64")]
 const CHANGES_OF_MODE_HERE: &[(i64, u8)] = &[(libc::SYS_chmod, 1)];
@@ -99,10 +99,10 @@ const CHANGES_OF_MODE_HERE: &[(i64, u8)] = &[(libc::SYS_chmod, 1)];
 const CHANGES_OF_MODE_HERE: &[(i64, u8)] = &[];
 /// The same number on every platform.
 const FCHMODAT2: i64 = 452;
-/// Types into the terminal of somebody else.
+/// Terminal calls that type into somebody else's terminal.
 const TERMINAL_CALLS: [u64; 2] = [0x5412, 0x541C];
-/// What is asked of a process by its number, and where in the arguments. The first process is the
-/// same user as the command, but its limits and its place are not the command's to change.
+/// Calls that take a process id, with its position. The first process has the command's user, but
+/// the command must not change its limits or scheduling.
 const ABOUT_A_PROCESS: [(i64, u8); 5] = [
     (libc::SYS_prlimit64, 0),
     (libc::SYS_sched_setaffinity, 0),
@@ -110,29 +110,29 @@ const ABOUT_A_PROCESS: [(i64, u8); 5] = [
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setscheduler, 0),
 ];
-/// The same, where another argument says that it is a process: with which word.
+/// The same, if another argument with this value says that the id is a process.
 const ABOUT_SOMEBODY: [(i64, u64); 2] = [(libc::SYS_ioprio_set, 1), (libc::SYS_setpriority, 0)];
 const FIRST_PROCESS: u64 = 1;
 const FAMILIES: [i32; 3] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
 
-/// What the network is made of. The rest is code that kernels load when the first one asks for it,
-/// and that few have looked at.
+/// The ordinary network protocols. Others are code that kernels load on demand and that few have
+/// reviewed.
 const PROTOCOLS: [i32; 6] = [
     0,
     libc::IPPROTO_ICMP,
     libc::IPPROTO_TCP,
     libc::IPPROTO_UDP,
     libc::IPPROTO_ICMPV6,
-    // With a fall-back to TCP, what some languages listen with.
+    // Some languages listen with it; it falls back to TCP.
     libc::IPPROTO_MPTCP,
 ];
-/// Kinds of sockets, without their flags, that mean such a protocol without naming it.
+/// Socket types that imply such a protocol.
 const STRANGE_KINDS: [i32; 2] = [libc::SOCK_SEQPACKET, libc::SOCK_DCCP];
 const KIND_MASK: u64 = 0xf;
 
 type SyscallRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Applies it to this process and all that it will start. It cannot be taken back.
+/// Applies it to this process and everything it starts. It cannot be undone.
 pub(super) fn apply(watched: WatchedLimits) -> io::Result<()> {
     let failed = |error: &dyn std::fmt::Display| io::Error::other(error.to_string());
     for program in programs(watched).map_err(|error| failed(&error))? {
@@ -166,10 +166,10 @@ fn programs(watched: WatchedLimits) -> Result<Vec<BpfProgram>, seccompiler::Back
         refused.insert(*call, any_of(*argument, &[u64::from(libc::S_ISUID)])?);
     }
 
-    // Its flags are behind a pointer, where no filter can look. Without it, libraries use clone.
+    // Its flags are behind a pointer, which a filter cannot read. Libraries fall back to clone.
     let mut absent = whole(&[libc::SYS_clone3]);
     if watched.memory {
-        // Where no control group counts, nobody can: it is in no process and in no folder.
+        // Without control groups nobody could count this memory: it is in no process and no folder.
         absent.extend(whole(&[libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget]));
     }
     let strange =
@@ -181,7 +181,7 @@ fn programs(watched: WatchedLimits) -> Result<Vec<BpfProgram>, seccompiler::Back
         filter(absent, SeccompAction::Errno(libc::ENOSYS as u32))?,
         filter(strange, SeccompAction::Errno(libc::EAFNOSUPPORT as u32))?,
         filter(unheard_of, SeccompAction::Errno(libc::EPROTONOSUPPORT as u32))?,
-        // Said to be done, as those who ask want no core and get none.
+        // Reported as successful: programs that ask for no core get none.
         filter(cores()?, SeccompAction::Errno(0))?,
         unknown(),
     ])
@@ -191,8 +191,7 @@ fn filter(rules: SyscallRules, answer: SeccompAction) -> Result<BpfProgram, secc
     SeccompFilter::new(rules, SeccompAction::Allow, answer, std::env::consts::ARCH.try_into()?)?.try_into()
 }
 
-/// Sockets to other machines, to itself and to processes nearby are what programs know. Of those to
-/// the kernel, only the one that lists network devices.
+/// Allows internet and Unix sockets, and of the kernel's only the one that lists network devices.
 fn strange_sockets() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     let mut other =
         FAMILIES.iter().map(|family| is(0, SeccompCmpOp::Ne, *family as u64)).collect::<Result<Vec<_>, _>>()?;
@@ -218,7 +217,7 @@ fn strange_protocols() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     Ok(strange)
 }
 
-/// Setting the limit of cores, which is one byte and must not become none.
+/// Setting the core limit, which is one byte and must not become zero.
 fn cores() -> Result<SyscallRules, seccompiler::BackendError> {
     let core = u64::from(libc::RLIMIT_CORE);
     let new = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
@@ -240,8 +239,8 @@ fn is(argument: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition, s
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value)
 }
 
-/// What is newer than this list is not there; and with it the second set of numbers that some x86
-/// kernels have for every call, which would walk around the list.
+/// Hides calls newer than this list, and the second set of numbers on some x86 kernels, which would
+/// bypass the list.
 fn unknown() -> BpfProgram {
     const LOAD_WORD: u16 = 0x20;
     const JUMP_IF_GREATER: u16 = 0x25;

@@ -1,4 +1,4 @@
-//! Outside of the process namespace: the user, the namespaces, the root, and a watch over `init`.
+//! Outside the process namespace: sets the user, the namespaces and the root, and watches `init`.
 
 use std::{
     fs, io,
@@ -29,13 +29,12 @@ use crate::jail::{
     wire::{self, FaultKind, JailFault, Spec, User},
 };
 
-/// What `init` needs for its mounts, and for giving up the rest.
+/// What `init` needs for its mounts and for dropping the rest.
 const FOR_INIT: [CapabilitySet; 2] = [CapabilitySet::SYS_ADMIN, CapabilitySet::SETPCAP];
 
 pub(super) fn start(control: &mut UnixStream) -> Result<(), JailFault> {
     close_inherited(control).doing("closing what was inherited")?;
-    // Away from the terminal, so that Ctrl-C there is not for the job to hear. Fails only where
-    // that is so already.
+    // Leave the terminal, so that Ctrl-C does not reach the job. Fails only if that is already so.
     let _ = setsid();
     umask(Mode::from_bits_truncate(0o022));
     let spec: Spec = wire::receive(control).doing("reading what to do")?;
@@ -52,20 +51,19 @@ pub(super) fn start(control: &mut UnixStream) -> Result<(), JailFault> {
     watch_over(init, control)
 }
 
-/// Whatever the program that uses us has left open is not for the job.
+/// Closes descriptors that the parent left open.
 fn close_inherited(control: &UnixStream) -> io::Result<()> {
     let names = fs::read_dir("/proc/self/fd")?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
     let numbers = names.iter().filter_map(|name| name.to_str()?.parse::<i32>().ok());
     for number in numbers.filter(|number| *number > 2 && *number != control.as_raw_fd()) {
-        // The one with which the list was read is closed already.
+        // The descriptor that read the list is closed already.
         let _ = close(number);
     }
     Ok(())
 }
 
 fn namespaces(spec: &Spec) -> Result<Child, JailFault> {
-    // Root builds while it still is root, because what the job may read can be where nobody else
-    // can go.
+    // Build while still root, because readable paths may be inaccessible to others.
     if let Some(user) = spec.become_user {
         unshare(CloneFlags::CLONE_NEWNS).doing("a mount namespace")?;
         root::build(spec, Some(user))?;
@@ -98,7 +96,7 @@ fn namespaces(spec: &Spec) -> Result<Child, JailFault> {
         .doing("starting the first process of the jail (everybody must be allowed to execute the file of this program)")
 }
 
-/// Becomes an unprivileged user, for good.
+/// Becomes an unprivileged user, permanently.
 fn step_down(user: User) -> Result<(), JailFault> {
     let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
     if uid.is_root() || gid.as_raw() == 0 {
@@ -113,18 +111,19 @@ fn step_down(user: User) -> Result<(), JailFault> {
             detail: "stepping down from root could be undone".to_owned(),
         });
     }
-    // Whoever changed its user does not own its own /proc otherwise, and could not write the maps.
+    // After a change of user, a process does not own its /proc otherwise and could not write the
+    // maps.
     prctl::set_dumpable(true).doing("owning our own /proc")
 }
 
-/// One user and one group exist inside, and neither is root.
+/// Maps one user and one group, neither of them root.
 fn map(uid: Uid, gid: Gid) -> Result<(), JailFault> {
     fs::write("/proc/self/setgroups", "deny").doing("denying setgroups")?;
     fs::write("/proc/self/uid_map", format!("{INSIDE_ID} {uid} 1")).doing("mapping the user")?;
     fs::write("/proc/self/gid_map", format!("{INSIDE_ID} {gid} 1")).doing("mapping the group")
 }
 
-/// Who is not root keeps no capability over an exec, unless it is asked to stay.
+/// Keeps the capabilities for `init` across exec.
 fn keep_for_init() -> io::Result<()> {
     let mut sets = capabilities(None)?;
     sets.inheritable = FOR_INIT.into_iter().collect();
@@ -135,8 +134,7 @@ fn keep_for_init() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends when `init` has ended, or when nobody is left who wants to know. In the latter case `init`
-/// dies with us.
+/// Returns when `init` has ended, or when the parent is gone. Then `init` dies with us.
 fn watch_over(init: Child, control: &UnixStream) -> Result<(), JailFault> {
     let pid = i32::try_from(init.id()).ok().and_then(Pid::from_raw);
     let Some(pid) = pid else { return Err(JailFault { kind: FaultKind::Failed, detail: "init has no id".to_owned() }) };
@@ -144,7 +142,7 @@ fn watch_over(init: Child, control: &UnixStream) -> Result<(), JailFault> {
     loop {
         let mut ends = [
             PollFd::from_borrowed_fd(init.as_fd(), PollFlags::IN),
-            // A hang-up is always told. What arrives is for init to read.
+            // A hang-up is always reported. Data is for init to read.
             PollFd::from_borrowed_fd(control.as_fd(), PollFlags::empty()),
         ];
         match poll(&mut ends, None) {

@@ -1,4 +1,4 @@
-//! Looking at all processes of the jail now and then, where no control group counts them.
+//! Samples all processes of the jail if no control group counts them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,10 +18,10 @@ use nix::{
 
 use crate::jail::{FOLDER, Limit, wire::Spec};
 
-/// How often. What comes and goes between two looks is not seen.
+/// The interval. Processes that live shorter may be missed.
 pub(super) const EVERY: Duration = Duration::from_millis(20);
 
-/// Every how many looks it is looked for what is mapped, which takes longer.
+/// How many samples between two checks of mappings, which take longer.
 const MAPS_EVERY: u32 = 5;
 
 /// Who looks, and what was seen.
@@ -32,7 +32,7 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// Which limits have been reached, and which of them ends the job.
+    /// Records the limits that were reached, and returns one that ends the job.
     pub(super) fn look(&mut self, spec: &Spec, reached: &mut BTreeSet<Limit>) -> Option<Limit> {
         let all = everybody();
         if spec.watch.processes && all.tasks >= spec.processes {
@@ -56,9 +56,8 @@ impl Watcher {
     }
 }
 
-/// Memory that processes share without a file. By its size, not by what of it a process has before
-/// it just now: the rest is there all the same. That of somebody into whom nobody can look is all
-/// that it has.
+/// Shared memory without a file, by its full size rather than by what a process has mapped. For a
+/// process that cannot be inspected, all of its memory.
 fn shared_bytes() -> u64 {
     let mut shared: BTreeMap<u64, u64> = BTreeMap::new();
     let mut hidden = 0_u64;
@@ -82,7 +81,7 @@ fn shared_bytes() -> u64 {
     shared.values().fold(hidden, |sum, bytes| sum.saturating_add(*bytes))
 }
 
-/// Which memory a line of a process's maps is about, and up to where in it.
+/// The memory object and end offset of a line in a process's maps.
 fn shared_mapping(line: &str) -> Option<(u64, u64)> {
     let mut fields = line.split_ascii_whitespace();
     let (place, access, offset, _device, node) =
@@ -106,10 +105,9 @@ fn everybody() -> ProcessTotals {
     let (ticks, page) = (unit(SysconfVar::CLK_TCK, 100), unit(SysconfVar::PAGE_SIZE, 4096));
     let mut all = ProcessTotals::default();
     for process in processes() {
-        // One that has just ended is counted with the reaped.
+        // A process that has just ended is counted with the reaped.
         let Ok(stat) = fs::read_to_string(process.join("stat")) else { continue };
-        // The name is in brackets, and can have blanks and brackets in it. What follows begins with
-        // the third field.
+        // The name is in brackets and may contain spaces and brackets. The third field follows.
         let Some((_, rest)) = stat.rsplit_once(')') else { continue };
         let fields = rest.split_whitespace().collect::<Vec<_>>();
         let field =
@@ -125,7 +123,7 @@ fn everybody() -> ProcessTotals {
     all
 }
 
-/// All but the first.
+/// All except the first.
 fn processes() -> impl Iterator<Item = PathBuf> {
     fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path()).filter(|path| {
         let pid = path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
@@ -142,8 +140,7 @@ fn reaped() -> Duration {
         .map_or(Duration::ZERO, |usage| super::init::time(usage.user_time()) + super::init::time(usage.system_time()))
 }
 
-/// What lies in memory of what was written: one file system or two, and not a folder of this
-/// machine.
+/// The size of written files in memory: one file system or two, without mounted folders.
 fn disk_bytes(spec: &Spec) -> u64 {
     let folder = Some(FOLDER).filter(|_| spec.mounted.is_none());
     let disks: BTreeMap<u64, u64> = [Some("/tmp"), folder]

@@ -1,27 +1,26 @@
-//! One side breaks the best answer, the other mends it, until nothing new is found. Where there is
+//! One agent attacks the best answer and another mends it, until nothing new is found. If there is
 //! code, an attack counts if its test fails in the jail, and a defence if that test passes
 //! afterwards.
 
-use folkmoot_core::{
-    Name,
+use folkmoot_core::Name;
+use folkmoot_debate::{
+    DebateEvent, NoteKind, TurnPart,
     agent::AgentRole,
-    debate::{
-        DebateEvent, NoteKind, TurnPart,
-        findings::{self, Attack, Finding, RedTeamReport, Severity},
-    },
+    findings::{Attack, Finding, RedTeamReport, test_digest},
 };
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_tools::testing::{FailureCause, TestCase};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     super::{
-        evidence, forms,
-        room::{At, Room, TurnRequest, TurnResult},
+        DebateContext, PhaseAttempt, evidence,
+        parts::{AttackAnswer, AttackPart, ProposalPart},
         state::{Candidate, DebateState, Point},
         tell,
+        turn::TurnRequest,
     },
-    PhaseReport, candidate, no_rule,
+    PhaseReport, candidate, count,
 };
 
 /// Whose tests attacks are, whoever wrote them: none of the answers is theirs.
@@ -34,19 +33,19 @@ struct ProvenAttack {
     test: Option<TestCase>,
 }
 
-impl Room {
+impl DebateContext {
     pub(in super::super) async fn adversarial(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
-        let Some(red) = red(state) else { return Ok(PhaseReport::said("nobody is there to attack".to_owned())) };
+        let Some(red) = red(state) else { return Ok(PhaseReport::note("nobody is there to attack".to_owned())) };
         let blue = blue(state);
         self.begin(ctx, at, &[vec![red], blue.into_iter().collect()], state).await?;
         let (mut found, mut mended, mut messages, mut unmended) = (0, 0, 0, Vec::new());
         let mut why = "there were enough rounds";
-        for round in 1..=self.debating.adversarial_rounds {
+        for round in 1..=self.config.adversarial_rounds {
             let Some(target) = state.leading().cloned() else { break };
             let (report, tests, hops) = self.attack(ctx, at, round, &target, state).await?;
             messages += hops;
@@ -68,7 +67,7 @@ impl Room {
                     // They stay: whatever comes later is tried on them too.
                     let tests: Vec<TestCase> = landed.iter().filter_map(|landed| landed.test.clone()).collect();
                     state.keep_tests(&RED_TEAM.parse()?, &tests);
-                    found += u32::try_from(landed.len()).unwrap_or(u32::MAX);
+                    found += count(landed.len());
                     let (defended, hops) = self.defend(ctx, at, round, &target, &landed, state).await?;
                     messages += hops;
                     mended += defended;
@@ -89,13 +88,13 @@ impl Room {
         }
         self.keep_versions(ctx, at, state).await?;
         let note = format!("{found} attacks held, {mended} were mended; {why}");
-        Ok(PhaseReport { messages, insights: found, ..self.helps(at, 1, note, state) })
+        Ok(PhaseReport { messages, insights: found, ..self.optional_phase(at, 1, note, state) })
     }
 
     async fn attack(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         round: u32,
         target: &Candidate,
         state: &mut DebateState,
@@ -108,23 +107,20 @@ impl Room {
                 .iter()
                 .map(|finding| (NoteKind::Finding, format!("{}: {}", finding.severity, finding.title))),
         );
-        let asking = |agent, _: &DebateState| TurnRequest {
-            at,
-            key: String::new(),
-            agent,
-            part: TurnPart::Attack,
-            notes: notes.clone(),
-            answers: vec![target.text.clone()],
-            schema: forms::attack(),
-            given: json!({ "code": target.code }),
-            attempt: round - 1,
-            rule: &no_rule,
-            results: Value::Null,
-            metadata: json!({ "adversarial_round": round, "of": target.author }),
+        let ask = |request, _: &DebateState| {
+            let request = TurnRequest {
+                notes: notes.clone(),
+                shown: vec![target],
+                given: json!({ "code": target.code }),
+                attempt: round - 1,
+                metadata: json!({ "adversarial_round": round, "of": target.author }),
+                ..request
+            };
+            (AttackPart, request)
         };
-        let spoken = self.speak_or_next(ctx, &format!("attack/{round}"), red, asking, state).await?;
-        let hops = spoken.as_ref().map_or(0, |spoken| state.hops(&spoken.agent, [target]));
-        let (report, tests) = read(spoken.as_ref());
+        let turn = self.ask_or_next(ctx, at, &format!("attack/{round}"), red, ask, state).await?;
+        let hops = turn.as_ref().map_or(0, |turn| state.hops(&turn.agent, [target]));
+        let (report, tests) = read(turn.and_then(|turn| turn.answer));
         Ok((report, tests, hops))
     }
 
@@ -132,7 +128,7 @@ impl Room {
     async fn try_out(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         round: u32,
         target: &Candidate,
         new: &[Finding],
@@ -140,7 +136,7 @@ impl Room {
     ) -> Result<Vec<ProvenAttack>, Failure> {
         let mut landed = Vec::new();
         for (number, finding) in new.iter().enumerate() {
-            let test = tests.iter().find(|test| finding.test == Some(findings::test_digest(&test.code)));
+            let test = tests.iter().find(|test| finding.test == Some(test_digest(&test.code)));
             match (test, &target.code) {
                 (Some(test), Some(_)) => {
                     let key = at.key(&format!("attack/{round}/tried/{}", number + 1));
@@ -171,7 +167,7 @@ impl Room {
     async fn defend(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         round: u32,
         target: &Candidate,
         landed: &[ProvenAttack],
@@ -183,35 +179,32 @@ impl Room {
             let test = test.as_ref().map_or_else(String::new, |test| format!("\n\nThis test fails:\n{}", test.code));
             (NoteKind::Finding, format!("{} ({}): {}{test}", finding.title, finding.severity, finding.detail))
         }));
-        let asking = |agent, _: &DebateState| TurnRequest {
-            at,
-            key: String::new(),
-            agent,
-            part: TurnPart::Defence,
-            notes: notes.clone(),
-            answers: Vec::new(),
-            schema: forms::answer(self.debating.language.is_some(), false),
-            given: json!({ "language": self.debating.language, "code": target.code }),
-            attempt: round - 1,
-            rule: &no_rule,
-            results: Value::Null,
-            metadata: json!({ "adversarial_round": round, "of": target.author }),
+        let ask = |request, _: &DebateState| {
+            let request = TurnRequest {
+                notes: notes.clone(),
+                given: json!({ "language": self.config.language, "code": target.code }),
+                attempt: round - 1,
+                metadata: json!({ "adversarial_round": round, "of": target.author }),
+                ..request
+            };
+            let is_code = self.config.language.is_some();
+            (ProposalPart { part: TurnPart::Defence, is_code, change_rule: None }, request)
         };
-        let spoken = self.speak_or_next(ctx, &format!("defence/{round}"), blue, asking, state).await?;
-        let hops = spoken.as_ref().map_or(0, |spoken| state.hops(&spoken.agent, [target]));
-        let Some(mended) = spoken.as_ref().and_then(candidate) else { return Ok((0, hops)) };
+        let turn = self.ask_or_next(ctx, at, &format!("defence/{round}"), blue, ask, state).await?;
+        let hops = turn.as_ref().map_or(0, |turn| state.hops(&turn.agent, [target]));
+        let Some(mended) = turn.as_ref().and_then(candidate) else { return Ok((0, hops)) };
         if is_unchanged(target, &mended) {
             return Ok((0, hops));
         }
         let tests: Vec<TestCase> = landed.iter().filter_map(|landed| landed.test.clone()).collect();
         let counts = match tests.is_empty() {
-            true => u32::try_from(landed.len()).unwrap_or(u32::MAX),
+            true => count(landed.len()),
             false => {
                 let key = at.key(&format!("defence/{round}/tests"));
                 let red: Name = RED_TEAM.parse()?;
                 let run = self.test(ctx, &key, &mended, &red, &distinct(&tests)).await?;
                 let results = run.as_ref().map(|run| evidence::results(&[run])).unwrap_or_default();
-                let (passed, of) = (results.passed, u32::try_from(tests.len()).unwrap_or(u32::MAX));
+                let (passed, of) = (results.passed, count(tests.len()));
                 let failed = results.failures.iter().map(|failure| failure.test.clone()).collect();
                 let told = DebateEvent::Tested { author: mended.author.clone(), phase: at.phase, passed, of, failed };
                 tell(ctx, &format!("{key}/told"), told).await?;
@@ -268,25 +261,11 @@ fn side(state: &DebateState, roles: &[AgentRole], but: Option<&Name>) -> Option<
     by_role.or_else(|| agents().next()).map(|agent| agent.id.clone())
 }
 
-/// What a red team handed in, and its tests. What cannot be read is never "nothing found".
-fn read(spoken: Option<&TurnResult>) -> (RedTeamReport, Vec<TestCase>) {
-    let Some(value) = spoken.and_then(TurnResult::answered) else { return (RedTeamReport::Unread, Vec::new()) };
-    let mut tests = Vec::new();
-    let findings = value["findings"].as_array().into_iter().flatten().map(|finding| {
-        let text = |name: &str| finding[name].as_str().unwrap_or_default().to_owned();
-        let test = evidence::tests(&json!([finding["test"]])).into_iter().next();
-        let digest = test.as_ref().map(|test| findings::test_digest(&test.code));
-        tests.extend(test);
-        Finding {
-            category: text("category"),
-            severity: text("severity").parse().unwrap_or(Severity::Medium),
-            title: text("title"),
-            detail: text("description"),
-            test: digest,
-        }
-    });
-    let findings = findings.collect();
-    (RedTeamReport::Found(findings), tests)
+/// What a red team found, and its tests. A report that cannot be read never means "nothing found".
+fn read(answer: Option<AttackAnswer>) -> (RedTeamReport, Vec<TestCase>) {
+    let Some(answer) = answer else { return (RedTeamReport::Unread, Vec::new()) };
+    let (findings, tests): (Vec<Finding>, Vec<Option<TestCase>>) = answer.findings().into_iter().unzip();
+    (RedTeamReport::Found(findings), tests.into_iter().flatten().collect())
 }
 
 /// A suite has no two tests of one name.

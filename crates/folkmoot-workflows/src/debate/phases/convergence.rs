@@ -1,14 +1,11 @@
-//! It is decided: ballots, the count, and what speaks against it. Executed tests come before
-//! ballots.
+//! Agents vote, and the debate is decided. Executed tests come before ballots.
 
-use folkmoot_core::{
-    Agent, Name,
+use folkmoot_core::Name;
+use folkmoot_debate::{
+    Agent, CastVote, DebateEvent, DebateVerdict, DecidedBy, Dissent, NoDecision, NoteKind, TurnPart, TurnState,
     agent::{Share, choose},
-    debate::{
-        CastVote, DebateEvent, DebateVerdict, DecidedBy, Dissent, NoDecision, NoteKind, TurnPart,
-        consensus::{Consensus, Contribution, label},
-        effective::{EffectiveVotes, ModelRef},
-    },
+    consensus::{Consensus, Contribution, label},
+    effective::{EffectiveVotes, ModelRef},
     voting::{Ballot, ElectionResult, VotingRules, elect},
 };
 use folkmoot_engine::{Ctx, Failure};
@@ -16,36 +13,46 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        EndReason,
+        DebateContext, EndReason, PhaseAttempt,
         config::NOBODY,
-        forms,
-        room::{At, Room, TurnRequest, TurnResult},
+        parts::{BallotPart, EndorsePart},
         state::{Candidate, DebateState},
         tell,
+        turn::{TurnRequest, TurnResult},
     },
-    PhaseReport, no_rule, texts,
+    PhaseReport, authors, count,
 };
 
-/// Whoever is less sure than this has no opinion.
+/// A voter that is less sure than this has no opinion.
 const CONFIDENCE_MIN: u8 = 30;
 /// How much of a voter's evidence and objection is kept in the verdict.
 const SAID_BYTES: usize = 1_000;
 
-/// The ballot of one voter.
-struct VoterBallot {
-    spoken: TurnResult,
-    /// Whom it ranks, the best first; `None` where the turn is no vote.
-    ranking: Option<Vec<Name>>,
+/// A voter's turn, and why it does not count, if it does not.
+struct VoterTurn {
+    turn: TurnResult<RankedAnswers>,
     refused: Option<String>,
+}
+
+/// What a voter wants.
+struct RankedAnswers {
+    /// The authors of the answers, the best first.
+    ranking: Vec<Name>,
     evidence: String,
     objection: String,
 }
 
-impl Room {
+impl VoterTurn {
+    fn ranking(&self) -> Option<&Vec<Name>> {
+        self.turn.answer.as_ref().map(|answer| &answer.ranking)
+    }
+}
+
+impl DebateContext {
     pub(in super::super) async fn convergence(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
         let voters = self.voters(at, state);
@@ -61,7 +68,7 @@ impl Room {
             );
             return Ok(PhaseReport {
                 verdict: Some(verdict),
-                ..PhaseReport::said("there is no answer to vote on".to_owned())
+                ..PhaseReport::note("there is no answer to vote on".to_owned())
             });
         }
         let (mut voted, mut messages) = (Vec::new(), 0);
@@ -71,9 +78,9 @@ impl Room {
                 self.vote(&ctx, at, self.agent(&id)?, standing, known).await
             });
             for one in cast.await? {
-                let shown = standing.iter().filter(|author| **author != one.spoken.agent);
-                messages += state.hops(&one.spoken.agent, shown.filter_map(|author| state.candidates.get(author)));
-                self.hear(ctx, at, std::slice::from_ref(&one.spoken), state).await?;
+                let shown = standing.iter().filter(|author| **author != one.turn.agent);
+                messages += state.hops(&one.turn.agent, shown.filter_map(|author| state.candidates.get(author)));
+                self.add_turn(ctx, at, &one.turn, state).await?;
                 voted.push(one);
             }
         }
@@ -88,12 +95,12 @@ impl Room {
             (Some(winner), Some(by)) => format!("{winner}'s answer wins, by {by}"),
             _ => format!("no decision: {}", verdict.reason),
         };
-        let insights = u32::try_from(verdict.ballots.len()).unwrap_or(u32::MAX);
-        Ok(PhaseReport { too_few, messages, insights, verdict: Some(verdict), ..PhaseReport::said(note) })
+        let insights = count(verdict.ballots.len());
+        Ok(PhaseReport { too_few, messages, insights, verdict: Some(verdict), ..PhaseReport::note(note) })
     }
 
     /// Everybody votes, as far as there is room; those whom the phase requires first.
-    fn voters<'a>(&self, at: At, state: &'a DebateState) -> Vec<&'a Agent> {
+    fn voters<'a>(&self, at: PhaseAttempt, state: &'a DebateState) -> Vec<&'a Agent> {
         let required = choose(at.phase, state.network.agents(), &[]).agents;
         let others = state.network.agents().iter().filter(|agent| !required.iter().any(|voter| voter.id == agent.id));
         let mut voters: Vec<&Agent> = required.iter().copied().chain(others).collect();
@@ -119,17 +126,17 @@ impl Room {
     async fn vote(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         voter: &Agent,
         standing: &[Name],
         state: &DebateState,
-    ) -> Result<VoterBallot, Failure> {
+    ) -> Result<VoterTurn, Failure> {
         let run = ctx.run_id().to_string();
         let shown = state.shown_to(voter, &shown(standing, &voter.id, state), &run, at.round);
-        let part = if standing.len() == 1 { TurnPart::Endorse } else { TurnPart::Ballot };
-        let mut notes = state.notes_for(part);
+        let is_only = standing.len() == 1;
+        let mut notes = state.notes_for(if is_only { TurnPart::Endorse } else { TurnPart::Ballot });
         notes.extend(state.results(&shown));
-        let authors: Vec<Name> = shown.iter().map(|candidate| candidate.author.clone()).collect();
+        let authors = authors(&shown);
         notes.extend(state.points.iter().filter_map(|point| {
             let number = authors.iter().position(|author| *author == point.author)? + 1;
             Some((NoteKind::Point, format!("Answer {number}: {}", point.text)))
@@ -142,53 +149,43 @@ impl Room {
             .collect();
         let passes =
             shown.first().is_none_or(|only| state.tested(&only.author).is_none_or(|tested| tested.passed == tested.of));
-        let twice = |value: &Value| {
-            let ranking: Vec<&str> =
-                value["ranking"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            match ranking.iter().enumerate().find(|(at, number)| ranking[..*at].contains(number)) {
-                Some((_, number)) => Err(format!("its ballot names answer {number} twice")),
-                None => Ok(()),
-            }
-        };
-        let asking = TurnRequest {
-            at,
-            key: "turn".to_owned(),
-            agent: voter,
-            part,
+        let request = TurnRequest {
             notes,
-            answers: texts(&shown),
-            schema: if part == TurnPart::Endorse { forms::endorse() } else { forms::ballot(shown.len()) },
             given: json!({ "candidates": candidates, "passes": passes }),
             attempt: at.round - 1,
-            rule: if part == TurnPart::Endorse { &no_rule } else { &twice },
-            results: Value::Null,
             metadata: json!({ "shown": authors }),
+            shown,
+            ..TurnRequest::new(at, "turn", voter)
         };
-        let spoken = self.speak(ctx, asking).await?;
-        let text = |name: &str| said(spoken.value[name].as_str().unwrap_or_default());
-        let ranking = spoken.answered().map(|value| match part {
-            TurnPart::Endorse if value["endorse"].as_bool() == Some(true) => authors.clone(),
-            TurnPart::Endorse => vec![none()],
-            _ => {
-                let numbers = value["ranking"].as_array().into_iter().flatten().filter_map(Value::as_str);
-                let places = numbers.filter_map(|number| number.parse::<usize>().ok()?.checked_sub(1));
-                places.filter_map(|place| authors.get(place).cloned()).collect()
-            }
-        });
-        let unsure = spoken.confidence.is_some_and(|sure| sure.as_hundredths() < CONFIDENCE_MIN);
-        let refused = match (&ranking, unsure) {
-            (None, _) => Some(spoken.why.clone()),
+        let turn = match is_only {
+            true => self.ask(ctx, EndorsePart, request).await?.map(|answer| RankedAnswers {
+                ranking: if answer.endorse { authors } else { vec![none()] },
+                evidence: said(&answer.evidence),
+                objection: said(&answer.objection),
+            }),
+            false => self.ask(ctx, BallotPart { answers: authors.len() }, request).await?.map(|answer| {
+                let places = answer.ranking.iter().filter_map(|number| number.parse::<usize>().ok()?.checked_sub(1));
+                RankedAnswers {
+                    ranking: places.filter_map(|place| authors.get(place).cloned()).collect(),
+                    evidence: said(&answer.evidence),
+                    objection: said(&answer.objection),
+                }
+            }),
+        };
+        let unsure = turn.confidence.is_some_and(|sure| sure.as_hundredths() < CONFIDENCE_MIN);
+        let refused = match (&turn.answer, unsure) {
+            (None, _) => Some(turn.why.clone()),
             (Some(_), true) => Some(format!("it is less sure than 0.{CONFIDENCE_MIN}")),
             (Some(_), false) => None,
         };
-        Ok(VoterBallot { evidence: text("evidence"), objection: text("objection"), ranking, refused, spoken })
+        Ok(VoterTurn { turn, refused })
     }
 
     fn count(
         &self,
-        at: At,
+        at: PhaseAttempt,
         standing: &[Name],
-        voted: &[VoterBallot],
+        voted: &[VoterTurn],
         state: &DebateState,
     ) -> Result<DebateVerdict, Failure> {
         let mut candidates = standing.to_vec();
@@ -198,10 +195,10 @@ impl Room {
         let ballots: Vec<Ballot> = voted.iter().filter_map(|voted| self.ballot(voted, standing, state)).collect();
         let least = usize::from(at.phase.rule().min_responses as u8).min(voted.len());
         let rules = VotingRules {
-            method: self.debating.method(),
-            fallback: self.debating.voting_fallback,
-            tie_break: self.debating.tie_break,
-            minimum_votes: self.debating.minimum_votes.unwrap_or(u32::try_from(least).unwrap_or(u32::MAX)),
+            method: self.config.method(),
+            fallback: self.config.voting_fallback,
+            tie_break: self.config.tie_break,
+            minimum_votes: self.config.minimum_votes.unwrap_or(u32::try_from(least).unwrap_or(u32::MAX)),
         };
         let elected = elect(&candidates, &ballots, rules)?;
         let votes: Vec<Name> = ballots.iter().filter_map(|ballot| ballot.ranking.first().cloned()).collect();
@@ -261,10 +258,10 @@ impl Room {
 
     /// How much a vote counts where weights count: how sure the voter is, how good it has been, and
     /// how unlike the others it is.
-    fn ballot(&self, voted: &VoterBallot, standing: &[Name], state: &DebateState) -> Option<Ballot> {
-        let ranking = voted.ranking.clone().filter(|_| voted.refused.is_none())?;
-        let voter = self.debating.agent(&voted.spoken.agent)?;
-        let confidence = voted.spoken.confidence.unwrap_or(Share::CONFIDENCE);
+    fn ballot(&self, voted: &VoterTurn, standing: &[Name], state: &DebateState) -> Option<Ballot> {
+        let ranking = voted.ranking().filter(|_| voted.refused.is_none())?.clone();
+        let voter = self.config.agent(&voted.turn.agent)?;
+        let confidence = voted.turn.confidence.unwrap_or(Share::CONFIDENCE);
         let score = 1_000 + 2 * u64::from(voter.score.as_tenths());
         let diversity = if voted_roles(voted, state) <= 1 { 1_040 } else { 1_000 };
         let shown = shown(standing, &voter.id, state);
@@ -273,14 +270,14 @@ impl Room {
         Some(Ballot { voter: voter.id.clone(), ranking, recused, weight, confidence, score: voter.score })
     }
 
-    fn cast(&self, voted: &VoterBallot, standing: &[Name], state: &DebateState) -> CastVote {
+    fn cast(&self, voted: &VoterTurn, standing: &[Name], state: &DebateState) -> CastVote {
         let ballot = self.ballot(voted, standing, state);
         CastVote {
-            voter: voted.spoken.agent.clone(),
-            ranking: voted.ranking.clone().unwrap_or_default(),
-            confidence: voted.spoken.confidence.unwrap_or(Share::ZERO),
+            voter: voted.turn.agent.clone(),
+            ranking: voted.ranking().cloned().unwrap_or_default(),
+            confidence: voted.turn.confidence.unwrap_or(Share::ZERO),
             weight: ballot.map_or(0, |ballot| ballot.weight),
-            evidence: voted.evidence.clone(),
+            evidence: voted.turn.answer.as_ref().map_or_else(String::new, |answer| answer.evidence.clone()),
             refused: voted.refused.clone(),
         }
     }
@@ -294,50 +291,45 @@ fn shown(standing: &[Name], voter: &Name, state: &DebateState) -> Vec<Name> {
 }
 
 /// Which model really spoke for a voter: somebody else may have, in place of one that failed.
-fn voice_of<'a>(voted: &'a [VoterBallot], voter: &Name) -> Option<ModelRef<'a>> {
-    let TurnResult { provider, model, .. } = &voted.iter().find(|voted| voted.spoken.agent == *voter)?.spoken;
+fn voice_of<'a>(voted: &'a [VoterTurn], voter: &Name) -> Option<ModelRef<'a>> {
+    let TurnResult { provider, model, .. } = &voted.iter().find(|voted| voted.turn.agent == *voter)?.turn;
     Some(ModelRef { provider, model })
 }
 
 /// How many voters have this one's role.
-fn voted_roles(voted: &VoterBallot, state: &DebateState) -> u64 {
+fn voted_roles(voted: &VoterTurn, state: &DebateState) -> u64 {
     let agents = state.network.agents();
-    let role = agents.iter().find(|agent| agent.id == voted.spoken.agent).map(|agent| agent.role);
+    let role = agents.iter().find(|agent| agent.id == voted.turn.agent).map(|agent| agent.role);
     agents.iter().filter(|agent| Some(agent.role) == role).count() as u64
 }
 
-fn contribution<'a>(voted: &'a VoterBallot, state: &'a DebateState) -> Contribution<'a> {
-    match (&voted.ranking, &voted.refused) {
+fn contribution<'a>(voted: &'a VoterTurn, state: &'a DebateState) -> Contribution<'a> {
+    match (voted.ranking(), &voted.refused) {
         (Some(ranking), None) => {
             let chosen = ranking.first().and_then(|author| state.candidates.get(author));
-            Contribution::Answer { text: chosen.map_or("", |chosen| &chosen.text), confidence: voted.spoken.confidence }
+            Contribution::Answer { text: chosen.map_or("", |chosen| &chosen.text), confidence: voted.turn.confidence }
         }
         (Some(_), Some(_)) => Contribution::Unparsed,
-        (None, _) if voted.spoken.state == folkmoot_core::debate::TurnState::Failed => Contribution::Failed,
+        (None, _) if voted.turn.state == TurnState::Failed => Contribution::Failed,
         (None, _) => Contribution::Unparsed,
     }
 }
 
-/// Whoever prefers another answer, or none.
-/// But not whoever was not shown it because it is their own.
-fn dissent(voted: &[VoterBallot], winner: Option<&Name>, state: &DebateState) -> Vec<Dissent> {
+/// Voters who prefer another answer or none, except those who were not shown the winner because it
+/// is their own.
+fn dissent(voted: &[VoterTurn], winner: Option<&Name>, state: &DebateState) -> Vec<Dissent> {
     let own = |voter: &Name| winner.is_some_and(|winner| winner == voter || state.is_same(winner, voter));
-    let differs = voted.iter().filter(|voted| {
-        voted.ranking.as_ref().is_some_and(|ranking| ranking.first() != winner)
-            && (voted.ranking == Some(vec![none()]) || !own(&voted.spoken.agent))
-    });
-    differs
-        .map(|voted| Dissent {
-            agent: voted.spoken.agent.clone(),
-            prefers: voted
-                .ranking
-                .as_ref()
-                .and_then(|ranking| ranking.first())
-                .filter(|name| **name != none())
-                .cloned(),
-            objection: voted.objection.clone(),
+    let dissent = |voted: &VoterTurn| {
+        let RankedAnswers { ranking, objection, .. } = voted.turn.answer.as_ref()?;
+        let wants_none = *ranking == [none()];
+        let differs = ranking.first() != winner && (wants_none || !own(&voted.turn.agent));
+        differs.then(|| Dissent {
+            agent: voted.turn.agent.clone(),
+            prefers: ranking.first().filter(|name| **name != none()).cloned(),
+            objection: objection.clone(),
         })
-        .collect()
+    };
+    voted.iter().filter_map(dissent).collect()
 }
 
 /// What a voter said, as far as it stands in the verdict, of which an event has to hold all.

@@ -1,32 +1,31 @@
-//! The best answer is made better, and tried: what breaks more than it mends is not taken.
+//! Agents improve the best answer. An improvement that fails more tests is not taken.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use folkmoot_core::{
-    Agent, Name,
-    debate::{DebateEvent, NoteKind, TurnPart, memory::Reflection},
-};
+use folkmoot_core::Name;
+use folkmoot_debate::{Agent, DebateEvent, NoteKind, TurnPart, memory::Reflection};
 use folkmoot_engine::{Ctx, Failure};
 use folkmoot_tools::testing::{TestCase, TestRun};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     super::{
+        DebateContext, PhaseAttempt,
         evidence::{self, FailedCandidate},
-        forms,
-        room::{At, Room, TurnRequest},
+        parts::ProposalPart,
         state::{Candidate, DebateState},
         tell,
+        turn::TurnRequest,
     },
-    PhaseReport, candidate, no_rule,
-    self_evolvement::{count, lessons},
+    PhaseReport, candidate, count,
+    self_evolvement::lessons,
 };
 
-impl Room {
+impl DebateContext {
     pub(in super::super) async fn optimization(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
         let (groups, min_responses) = self.speakers(at, state);
@@ -40,19 +39,19 @@ impl Room {
             messages += state.hops(&id, [&best]);
             taken += u32::from(self.improve(ctx, at, self.agent(&id)?, &best, state).await?);
             if speakers.is_empty() {
-                speakers.extend(self.instead(at, min_responses, &mut asked, state).into_iter().flatten());
+                speakers.extend(self.substitutes(at, min_responses, &mut asked, state).into_iter().flatten());
             }
         }
         self.keep_versions(ctx, at, state).await?;
-        let said = self.helps(at, min_responses, format!("{taken} improvements were taken"), state);
-        Ok(PhaseReport { messages, insights: taken, ..said })
+        let report = self.optional_phase(at, min_responses, format!("{taken} improvements were taken"), state);
+        Ok(PhaseReport { messages, insights: taken, ..report })
     }
 
-    /// Tries, reflects, tries again; whether something better came of it.
+    /// Tries, reflects and tries again. Returns whether the improvement was taken.
     async fn improve(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         agent: &Agent,
         best: &Candidate,
         state: &mut DebateState,
@@ -61,36 +60,31 @@ impl Room {
         let mut reflections: Vec<Reflection> = Vec::new();
         let mut own: Option<Candidate> = None;
         let mut episode: Option<String> = None;
-        let attempts = if self.debating.language.is_some() { self.debating.reflexion_attempts } else { 1 };
+        let attempts = if self.config.language.is_some() { self.config.reflexion_attempts } else { 1 };
         for attempt in 0..attempts {
             let mut notes = state.notes_for(TurnPart::Optimization);
             notes.push((NoteKind::Own, own.as_ref().unwrap_or(best).text.clone()));
             notes.extend(state.results(&[best]));
             let against = state.points.iter().filter(|point| point.author == best.author);
             notes.extend(against.map(|point| (NoteKind::Point, point.text.clone())));
-            notes.extend(evidence::shown(&reflections, self.debating.reflections_max));
+            notes.extend(evidence::shown(&reflections, self.config.reflections_max));
             let key = at.key(&format!("{}/{attempt}", agent.id));
-            let asking = TurnRequest {
-                at,
-                key: key.clone(),
-                agent,
-                part: TurnPart::Optimization,
+            let request = TurnRequest {
                 notes,
-                answers: Vec::new(),
-                schema: forms::answer(self.debating.language.is_some(), false),
-                given: json!({ "language": self.debating.language, "code": own.as_ref().unwrap_or(best).code }),
+                given: json!({ "language": self.config.language, "code": own.as_ref().unwrap_or(best).code }),
                 attempt,
-                rule: &no_rule,
-                results: Value::Null,
                 metadata: json!({ "attempt": attempt + 1, "lessons": lessons(state), "of": best.author }),
+                ..TurnRequest::new(at, key.clone(), agent)
             };
-            let spoken = self.speak(ctx, asking).await?;
-            self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
-            let Some(better) = candidate(&spoken) else { return Ok(false) };
+            let is_code = self.config.language.is_some();
+            let part = ProposalPart { part: TurnPart::Optimization, is_code, change_rule: None };
+            let turn = self.ask(ctx, part, request).await?;
+            self.add_turn(ctx, at, &turn, state).await?;
+            let Some(better) = candidate(&turn) else { return Ok(false) };
             own = Some(better.clone());
             let runs = self.test_all(ctx, &key, &better, &suites).await?;
             let results = evidence::results(&runs.iter().collect::<Vec<_>>());
-            if self.debating.language.is_some() {
+            if self.config.language.is_some() {
                 let told = DebateEvent::Tested {
                     author: agent.id.clone(),
                     phase: at.phase,
@@ -110,13 +104,12 @@ impl Room {
                 break;
             }
             let failed = FailedCandidate { agent, failed: &better, results: &results, number: attempt + 1 };
-            let (spoken, reflection) = self.reflect(ctx, at, &format!("{key}/reflect"), failed, &reflections).await?;
-            self.hear(ctx, at, std::slice::from_ref(&spoken), state).await?;
-            if let Some(reflection) = reflection {
-                episode = Some(spoken.turn.clone());
-                let remembered = self.episode(ctx, &spoken, failed, &reflection, state.began);
-                state.memory.remember(remembered);
-                reflections.push(reflection);
+            let turn = self.reflect(ctx, at, &format!("{key}/reflect"), failed, &reflections).await?;
+            self.add_turn(ctx, at, &turn, state).await?;
+            if let Some(reflection) = &turn.answer {
+                episode = Some(turn.id.clone());
+                state.memory.remember(self.episode(ctx, &turn.id, failed, reflection, state.began));
+                reflections.push(reflection.clone());
             }
         }
         match own {
@@ -130,7 +123,7 @@ impl Room {
     pub(super) async fn take(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         key: &str,
         best: &Candidate,
         new: Candidate,
@@ -138,7 +131,7 @@ impl Room {
     ) -> Result<bool, Failure> {
         // Words cannot be tried: what was made of the best answer takes its place, so that whoever
         // comes next goes on from there, and voters see it.
-        let author = if self.debating.language.is_none() { best.author.clone() } else { new.author.clone() };
+        let author = if self.config.language.is_none() { best.author.clone() } else { new.author.clone() };
         let new = Candidate { author: author.clone(), ..new };
         let before = state.candidates.insert(author.clone(), new);
         let known = state.cross.clone();

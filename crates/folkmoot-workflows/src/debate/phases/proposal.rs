@@ -1,31 +1,27 @@
-//! Answers are made. The first time blindly, but for a chain, where each builds on the one before;
-//! later only for new evidence.
+//! Agents write answers: at first without seeing other answers, except in a chain, where each
+//! builds on the one before. Later they change an answer only for new evidence.
 
-use folkmoot_core::{
-    Name,
-    debate::{
-        NoteKind, TurnPart,
-        planning::{PlannedTask, Style, TaskPlan},
-    },
-};
+use folkmoot_core::Name;
+use folkmoot_debate::{NoteKind, TurnPart, planning::Style, topology::Topology};
 use folkmoot_engine::{Ctx, Failure};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     super::{
-        forms,
-        room::{At, Room, TurnRequest, TurnResult},
+        DebateContext, PhaseAttempt,
+        parts::{ChangeRule, PlanPart, ProposalAnswer, ProposalPart},
         state::DebateState,
+        turn::{TurnRequest, TurnResult},
     },
-    PhaseReport, candidate,
+    PhaseReport, authors, candidate, count,
     self_evolvement::lessons,
 };
 
-impl Room {
+impl DebateContext {
     pub(in super::super) async fn proposal(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
         self.begin(ctx, at, &self.answerers(at, state), state).await?;
@@ -37,15 +33,17 @@ impl Room {
         let mut messages = 0;
         for (number, group) in groups.iter().enumerate() {
             let known: &DebateState = state;
-            let spoken = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| async move {
+            let turns = ctx.join(at.key(&format!("group/{}", number + 1)), group.clone(), |ctx, id| async move {
                 self.propose(&ctx, at, &id, known).await
             });
-            let spoken = spoken.await?;
-            self.hear(ctx, at, &spoken, state).await?;
-            for one in &spoken {
+            let turns = turns.await?;
+            for turn in &turns {
+                self.add_turn(ctx, at, turn, state).await?;
+            }
+            for turn in &turns {
                 messages += u32::try_from(state.network.messages(at.phase)).unwrap_or(u32::MAX)
                     / u32::try_from(groups.len()).unwrap_or(1).max(1);
-                if let Some(candidate) = candidate(one) {
+                if let Some(candidate) = candidate(turn) {
                     state.candidates.insert(candidate.author.clone(), candidate);
                 }
             }
@@ -61,12 +59,18 @@ impl Room {
         Ok(PhaseReport {
             too_few,
             messages,
-            insights: u32::try_from(answered).unwrap_or(u32::MAX),
-            ..PhaseReport::said(format!("{answered} answers"))
+            insights: count(answered),
+            ..PhaseReport::note(format!("{answered} answers"))
         })
     }
 
-    async fn propose(&self, ctx: &Ctx, at: At, id: &Name, state: &DebateState) -> Result<TurnResult, Failure> {
+    async fn propose(
+        &self,
+        ctx: &Ctx,
+        at: PhaseAttempt,
+        id: &Name,
+        state: &DebateState,
+    ) -> Result<TurnResult<ProposalAnswer>, Failure> {
         let agent = self.agent(id)?;
         let own = state.candidates.get(id);
         let revises = at.round > 1 && own.is_some();
@@ -86,70 +90,35 @@ impl Room {
         let evidence = labels(&notes);
         // In a chain each builds on the one before; anywhere else nobody sees another answer before
         // their own is given.
-        let before: Vec<_> = match state.network.topology() {
-            folkmoot_core::debate::topology::Topology::Chain => {
-                let heard = state.network.hears(id);
-                state.candidates.values().filter(|other| heard.contains(&other.author) && other.author != *id).collect()
-            }
-            _ => Vec::new(),
+        let heard = match state.network.topology() {
+            Topology::Chain => state.network.hears(id),
+            Topology::GraphMesh | Topology::Star | Topology::Tree => Default::default(),
         };
-        let unchanged = own.map(|own| (own.code.clone(), own.position.clone()));
-        let rule = |value: &Value| {
-            let Some((code, position)) = unchanged.as_ref().filter(|_| revises) else { return Ok(()) };
-            let same = match code {
-                Some(code) => value["code"].as_str().is_some_and(|new| new.trim() == code.trim()),
-                None => value["position"]
-                    .as_str()
-                    .is_some_and(|new| folkmoot_core::debate::consensus::same_answer(new, position)),
-            };
-            let named = value["evidence"].as_str().unwrap_or_default().trim();
-            match same || evidence.iter().any(|label| label == named) {
-                true => Ok(()),
-                false => {
-                    Err("it changes its answer and names no evidence that it was shown; the earlier answer stands"
-                        .to_owned())
-                }
-            }
-        };
-        let asking = TurnRequest {
-            at,
-            key: "turn".to_owned(),
-            agent,
-            part,
+        let shown: Vec<_> =
+            state.candidates.values().filter(|other| heard.contains(&other.author) && other.author != *id).collect();
+        let change_rule = own.filter(|_| revises).map(|earlier| ChangeRule { earlier, evidence: &evidence });
+        let request = TurnRequest {
             notes,
-            answers: super::texts(&before),
-            schema: forms::answer(self.debating.language.is_some(), revises),
             given: json!({
-                "language": self.debating.language, "code": own.and_then(|own| own.code.clone()), "evidence": evidence,
+                "language": self.config.language, "code": own.and_then(|own| own.code.clone()), "evidence": evidence,
             }),
             attempt: at.round - 1 + at.again,
-            rule: &rule,
-            results: Value::Null,
-            metadata: json!({ "lessons": lessons(state), "shown": super::authors(&before) }),
+            metadata: json!({ "lessons": lessons(state), "shown": authors(&shown) }),
+            shown,
+            ..TurnRequest::new(at, "turn", agent)
         };
-        self.speak(ctx, asking).await
+        self.ask(ctx, ProposalPart { part, is_code: self.config.language.is_some(), change_rule }, request).await
     }
 
     /// One plans for all.
-    async fn plan(&self, ctx: &Ctx, at: At, state: &mut DebateState) -> Result<(), Failure> {
+    async fn plan(&self, ctx: &Ctx, at: PhaseAttempt, state: &mut DebateState) -> Result<(), Failure> {
         let leader = |state: &DebateState| Some(state.network.leader(at.phase).clone());
-        let asking = |agent, state: &DebateState| TurnRequest {
-            at,
-            key: String::new(),
-            agent,
-            part: TurnPart::Plan,
-            notes: state.notes_for(TurnPart::Plan),
-            answers: Vec::new(),
-            schema: forms::plan(),
-            given: Value::Null,
-            attempt: 0,
-            rule: &is_plan,
-            results: Value::Null,
-            metadata: Value::Null,
+        let ask = |request, state: &DebateState| {
+            (PlanPart, TurnRequest { notes: state.notes_for(TurnPart::Plan), ..request })
         };
-        let spoken = self.speak_or_next(ctx, "plan", leader, asking, state).await?;
-        // Without a plan everybody plans their own part; that it failed is in the record.
-        if let Some(Ok(plan)) = spoken.as_ref().and_then(TurnResult::answered).map(tasks) {
+        let turn = self.ask_or_next(ctx, at, "plan", leader, ask, state).await?;
+        // Without a plan every agent plans its own part. The record says that there is none.
+        if let Some(Ok(plan)) = turn.and_then(|turn| turn.answer).map(|answer| answer.tasks()) {
             let lines = plan.tasks().iter().enumerate().map(|(at, task)| format!("{}. {}", at + 1, task.title));
             state.notes.push((NoteKind::Plan, lines.collect::<Vec<_>>().join("\n")));
         }
@@ -157,15 +126,6 @@ impl Room {
         state.in_phase.clear();
         Ok(())
     }
-}
-
-fn is_plan(value: &Value) -> Result<(), String> {
-    tasks(value).map(drop)
-}
-
-fn tasks(value: &Value) -> Result<TaskPlan, String> {
-    let tasks: Vec<PlannedTask> = serde_json::from_value(value["tasks"].clone()).map_err(|error| error.to_string())?;
-    TaskPlan::of(tasks).map_err(|error| error.to_string())
 }
 
 /// What can be named as evidence, as the prompt labels it.

@@ -1,31 +1,30 @@
-//! Agents test their own answers before anybody sees them: generate, execute, reflect, mend,
-//! execute again.
+//! Agents test their own answers before anybody sees them: write, execute, reflect, mend, execute
+//! again.
 
-use folkmoot_core::{
-    Name,
+use folkmoot_core::Name;
+use folkmoot_debate::{
+    DebateEvent, NoteKind, TurnPart, TurnState,
     agent::Share,
-    debate::{
-        DebateEvent, NoteKind, TurnPart, TurnState,
-        memory::{Episode, Reflection},
-    },
+    memory::{Episode, Reflection},
 };
 use folkmoot_engine::{Ctx, Failure};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     super::{
+        DebateContext, PhaseAttempt,
         evidence::{self, FailedCandidate},
-        forms,
-        room::{At, Room, TurnRequest, TurnResult},
+        parts::ProposalPart,
         state::{Candidate, DebateState},
         tell,
+        turn::{TurnRequest, TurnResult},
     },
-    PhaseReport, candidate, no_rule,
+    PhaseReport, candidate, count,
 };
 
-/// What came of one agent's work on its own answer.
+/// What one agent's work on its own answer gave.
 pub(super) struct EvolvedAnswer {
-    pub turns: Vec<TurnResult>,
+    pub turns: Vec<TurnResult<()>>,
     pub candidate: Option<Candidate>,
     /// All that it tried, with how much of its own tests each passed.
     pub tried: Vec<(Candidate, Option<Share>)>,
@@ -34,16 +33,16 @@ pub(super) struct EvolvedAnswer {
     pub passed: bool,
 }
 
-impl Room {
+impl DebateContext {
     pub(in super::super) async fn self_evolvement(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
-        let Some(language) = self.debating.language else {
+        let Some(language) = self.config.language else {
             self.begin(ctx, at, &[], state).await?;
-            return Ok(PhaseReport::said("there is no code to execute".to_owned()));
+            return Ok(PhaseReport::note("there is no code to execute".to_owned()));
         };
         let groups = self.answerers(at, state);
         self.begin(ctx, at, &groups, state).await?;
@@ -55,7 +54,9 @@ impl Room {
             });
             for evolved in evolved.await? {
                 asked += 1;
-                self.hear(ctx, at, &evolved.turns, state).await?;
+                for turn in &evolved.turns {
+                    self.add_turn(ctx, at, turn, state).await?;
+                }
                 passed += u32::from(evolved.passed);
                 for episode in evolved.episodes {
                     state.memory.remember(episode);
@@ -69,13 +70,13 @@ impl Room {
             }
         }
         let note = format!("{passed} of {asked} agents' code passes their own tests");
-        Ok(PhaseReport { insights: passed, ..self.helps(at, 1, note, state) })
+        Ok(PhaseReport { insights: passed, ..self.optional_phase(at, 1, note, state) })
     }
 
     async fn evolve(
         &self,
         ctx: &Ctx,
-        at: At,
+        at: PhaseAttempt,
         id: &Name,
         state: &DebateState,
         language: &str,
@@ -89,31 +90,26 @@ impl Room {
             passed: false,
         };
         let mut reflections: Vec<Reflection> = Vec::new();
-        for attempt in 0..=self.debating.self_evolvement_iterations {
+        for attempt in 0..=self.config.self_evolvement_iterations {
             let part = if attempt == 0 { TurnPart::Draft } else { TurnPart::Refine };
             let mut notes = state.notes_for(part);
             if let Some(own) = &evolved.candidate {
                 notes.push((NoteKind::Own, own.text.clone()));
             }
-            notes.extend(evidence::shown(&reflections, self.debating.reflections_max));
-            let asking = TurnRequest {
-                at,
-                key: format!("{part}/{attempt}"),
-                agent,
-                part,
+            notes.extend(evidence::shown(&reflections, self.config.reflections_max));
+            let request = TurnRequest {
                 notes,
-                answers: Vec::new(),
-                schema: forms::answer(true, false),
                 given: json!({ "language": language, "code": evolved.candidate.as_ref().and_then(|own| own.code.clone()) }),
                 attempt,
-                rule: &no_rule,
-                results: Value::Null,
                 metadata: json!({ "attempt": attempt + 1, "lessons": lessons(state) }),
+                ..TurnRequest::new(at, format!("{part}/{attempt}"), agent)
             };
-            let spoken = self.speak(ctx, asking).await?;
-            evolved.turns.push(spoken.clone());
-            let Some(draft) = candidate(&spoken) else {
-                if spoken.state == TurnState::Failed {
+            let turn = self.ask(ctx, ProposalPart { part, is_code: true, change_rule: None }, request).await?;
+            let draft = candidate(&turn);
+            let failed = turn.state == TurnState::Failed;
+            evolved.turns.push(turn.map(drop));
+            let Some(draft) = draft else {
+                if failed {
                     break;
                 }
                 continue;
@@ -137,17 +133,17 @@ impl Room {
             }
             // No tests is no pass.
             evolved.passed = results.all_passed();
-            if results.failures.is_empty() || attempt == self.debating.self_evolvement_iterations {
+            if results.failures.is_empty() || attempt == self.config.self_evolvement_iterations {
                 break;
             }
             let key = format!("reflect/{attempt}");
             let failed = FailedCandidate { agent, failed: &draft, results: &results, number: attempt + 1 };
-            let (spoken, reflection) = self.reflect(ctx, at, &key, failed, &reflections).await?;
-            if let Some(reflection) = reflection {
-                evolved.episodes.push(self.episode(ctx, &spoken, failed, &reflection, state.began));
-                reflections.push(reflection);
+            let turn = self.reflect(ctx, at, &key, failed, &reflections).await?;
+            if let Some(reflection) = &turn.answer {
+                evolved.episodes.push(self.episode(ctx, &turn.id, failed, reflection, state.began));
+                reflections.push(reflection.clone());
             }
-            evolved.turns.push(spoken);
+            evolved.turns.push(turn.map(drop));
         }
         Ok(evolved)
     }
@@ -155,8 +151,4 @@ impl Room {
 
 pub(super) fn lessons(state: &DebateState) -> Vec<String> {
     state.lessons.iter().map(|lesson| lesson.id.clone()).collect()
-}
-
-pub(super) fn count(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }

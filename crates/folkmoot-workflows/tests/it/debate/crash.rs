@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use folkmoot_core::{
-    agent::{DebatePhase, DebatePhase::*},
-    debate::Phases,
+use folkmoot_debate::{
+    Phases,
+    agent::DebatePhase::{self, *},
 };
 use folkmoot_engine::sim::{self, Crash, Scenario, SimulationReport};
 use folkmoot_workflows::debate::{DebateConfig, Preset};

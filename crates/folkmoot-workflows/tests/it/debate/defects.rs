@@ -2,9 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use folkmoot_core::{
-    agent::{DebatePhase, DebatePhase::*, ModelName, Team},
-    debate::{DebateEvent, DecidedBy, NoDecision, Phases, TurnState, topology::Topology},
+use folkmoot_debate::{
+    DebateEvent, DecidedBy, NoDecision, Phases, TurnState,
+    agent::{
+        DebatePhase::{self, *},
+        ModelName, Team,
+    },
+    topology::Topology,
 };
 use folkmoot_llm::{Cue, FailureKind};
 use folkmoot_tools::jail::ProgramLanguage;
@@ -169,7 +173,7 @@ fn a_provider_that_fails_is_replaced_by_nobody_whom_the_agent_does_not_name() {
     let models: Vec<ModelName> =
         ["dead", "alive"].map(|provider| ModelName { provider: provider.to_owned(), model: None }).to_vec();
     let mut mixed = of(&[Proposal, Convergence], 4);
-    mixed.agents = Team::build(4, folkmoot_core::Domain::General, &models).unwrap();
+    mixed.agents = Team::build(4, folkmoot_debate::Domain::General, &models).unwrap();
     let played = Stage::new(&mixed).dead("dead").play();
     let turns = played.turns(&[]);
     assert!(turns.iter().all(|turn| turn.provider == "dead" || turn.provider == "alive"), "{turns:?}");

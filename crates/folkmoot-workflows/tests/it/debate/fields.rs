@@ -5,10 +5,17 @@ use std::sync::{Arc, Mutex};
 
 use folkmoot_core::{
     Timeout,
-    agent::{DebatePhase, DebatePhase::*, Share, ToolKind},
-    debate::{DebateEvent, DecidedBy, NoDecision, Phases, planning::Style, topology::Topology},
     gate::{Choice, Gate, GateKind, OnTimeout},
     journal::EntryKind,
+};
+use folkmoot_debate::{
+    DebateEvent, DecidedBy, NoDecision, Phases,
+    agent::{
+        DebatePhase::{self, *},
+        Share, ToolKind,
+    },
+    planning::Style,
+    topology::Topology,
     voting::{Fallback, TieBreak, VotingMethod, VotingReason},
 };
 use folkmoot_engine::sim::SimulatedDecision;
@@ -484,7 +491,7 @@ fn lessons_are_kept_where_one_wants_them() {
         let taught =
             DebateConfig { topic: CODE.to_owned(), lessons, ..of(&[SelfEvolvement, Proposal, Convergence], 3) };
         let played = play(DebateConfig { language: Some(ProgramLanguage::Python), ..taught });
-        played.report.kept.iter().filter(|line| line.starts_with("lesson ")).count()
+        played.report.kept.iter().filter(|line| line.starts_with("lessons ")).count()
     };
     assert!(kept(true) > 0);
     assert_eq!(kept(false), 0);
@@ -604,7 +611,7 @@ fn on_rejected_says_whether_it_fails_is_done_again_or_goes_on() {
 fn an_agent_is_not_called_as_a_vote_against_all_is() {
     let mut agents = voted().agents.agents().to_vec();
     agents[0].id = "none".parse().unwrap();
-    let named = DebateConfig { agents: folkmoot_core::agent::Team::of(agents).unwrap(), ..voted() };
+    let named = DebateConfig { agents: folkmoot_debate::agent::Team::of(agents).unwrap(), ..voted() };
     assert!(named.check().unwrap_err().to_string().contains("none"));
     assert!(voted().check().is_ok());
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::agent::ToolKind;
+use folkmoot_debate::agent::ToolKind;
 use folkmoot_tools::{
     JailLimits, ToolCall,
     git::Author,

@@ -4,10 +4,9 @@ use std::{fs, sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Principal, Role, RunId,
-    agent::DebatePhase,
-    debate::{Phases, WORKFLOW},
-    gate::{Choice, GateStatus, Verdict},
+    gate::{Choice, GateStatus, Review},
 };
+use folkmoot_debate::{Phases, WORKFLOW, agent::DebatePhase};
 use folkmoot_engine::{Engine, EngineSettings, Failure, GateQuery, ReplayOutcome, Workflows};
 use folkmoot_llm::{Prompts, Rehearsal, budget::Budget};
 use folkmoot_workflows::{
@@ -63,7 +62,7 @@ pub(super) async fn hold(engine: &Engine, debating: &DebateConfig) -> RunId {
             .await
             .unwrap();
         for gate in pending.items {
-            engine.decide(you().into(), Verdict::on(&gate.gate, Choice::Approve, "read")).await.unwrap();
+            engine.decide(you().into(), Review::on(&gate.gate, Choice::Approve, "read")).await.unwrap();
         }
     }
 }

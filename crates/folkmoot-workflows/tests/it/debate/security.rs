@@ -1,9 +1,9 @@
 //! Whoever speaks in a debate may lie, cheat and waste. What they do is recorded as what it was,
 //! and changes nothing for others.
 
-use folkmoot_core::{
-    agent::{DebatePhase, DebatePhase::*},
-    debate::{DebateEvent, NoDecision, Phases, TurnState},
+use folkmoot_debate::{
+    DebateEvent, NoDecision, Phases, TurnState,
+    agent::DebatePhase::{self, *},
 };
 use folkmoot_llm::{Cue, ModelRequest};
 use folkmoot_tools::jail::ProgramLanguage;

@@ -8,9 +8,9 @@ use std::{
 
 use folkmoot_core::{
     Name,
-    debate::{DebateEvent, DebateVerdict, NoDecision, TurnState, WORKFLOW},
     gate::{Choice, Gate},
 };
+use folkmoot_debate::{DebateEvent, DebateVerdict, NoDecision, TurnState, WORKFLOW};
 use folkmoot_engine::{
     Failure, Workflows,
     sim::{self, Crash, Scenario, SimulatedDecision, SimulationReport},

@@ -9,11 +9,10 @@ use std::{
 };
 
 use folkmoot_core::{
-    agent::DebatePhase,
-    debate::WORKFLOW,
-    gate::{Choice, Verdict},
+    gate::{Choice, Review},
     run::RunState,
 };
+use folkmoot_debate::{WORKFLOW, agent::DebatePhase};
 use folkmoot_engine::{Engine, EngineSettings, Failure, GateQuery, Workflows};
 use folkmoot_llm::{Prompts, Rehearsal, budget::Budget};
 use folkmoot_workflows::{
@@ -77,7 +76,7 @@ async fn a_debate_whose_provider_is_gone_stops_and_goes_on_when_it_is_back() {
         }
     };
     voices.is_gone.store(true, Ordering::SeqCst);
-    engine.decide(you().into(), Verdict::on(&gate, Choice::Approve, "read")).await.unwrap();
+    engine.decide(you().into(), Review::on(&gate, Choice::Approve, "read")).await.unwrap();
     let (code, message) = loop {
         match engine.wait_for_end(&you(), &id, LOOK).await.unwrap().state {
             RunState::Stopped { code, message } => break (code, message),

@@ -1,6 +1,6 @@
 //! What debates ask, as vendors take it.
 
-use folkmoot_core::{agent::DebatePhase, debate::Phases};
+use folkmoot_debate::{Phases, agent::DebatePhase};
 use folkmoot_workflows::debate::{DebateConfig, Instructor, Preset};
 
 use super::{

@@ -1,7 +1,6 @@
-//! `folkmoot answer --all-defaults`: answer with their defaults all questions that have one.
+//! `folkmoot answer --all-defaults`: answer every question that has a default with it.
 //!
-//! What is answered is what was shown, and nothing else: what is asked meanwhile waits for the next
-//! time.
+//! Only the questions that were shown are answered. Questions asked meanwhile stay open.
 
 use anyhow::{Result, bail};
 use folkmoot_api::{
@@ -29,7 +28,6 @@ use crate::{
     views,
 };
 
-/// What happened to each question.
 #[derive(Debug, Default, Serialize)]
 struct BulkAnswers {
     answered: Vec<Question>,
@@ -76,7 +74,7 @@ pub(super) async fn run(
     let left_out = left_out.into_iter().map(|(question, why)| LeftOut { id: question.id.to_string(), why }).collect();
     let mut outcome = BulkAnswers { left_out, ..BulkAnswers::default() };
     let ended = answer_each(ctx, connection, &ready, reason.as_deref(), &mut outcome).await;
-    // What was answered before something failed is told all the same.
+    // Print what was answered even if a later one failed.
     if ctx.screen.json && (ended.is_ok() || !outcome.answered.is_empty()) {
         ctx.screen.json(&outcome)?;
     }
@@ -103,7 +101,7 @@ async fn answer_each(
             Err(error) => {
                 let refused = NotAnswered::new(question, error)?;
                 let told = format!("{} {}", paint(style::WARN, "not answered:"), one_line(&refused.detail));
-                // Somebody, or its timeout, was faster: theirs stands.
+                // Another answer or the timeout came first, and stands.
                 match refused.code.as_str() {
                     "question_closed" | "question_expired" => outcome.closed_meanwhile.push(refused),
                     _ => outcome.refused.push(refused),
@@ -118,7 +116,7 @@ async fn answer_each(
     Ok(())
 }
 
-/// The answer it would get, or why it gets none.
+/// The default answer, or why the question gets none.
 fn judge(question: &Question) -> Result<&Value, String> {
     match &question.default {
         _ if !question.question_type.is_answered_in_bulk() => {
@@ -162,13 +160,13 @@ async fn confirmed(ctx: &CliContext, connection: &mut Connection, count: usize, 
         return Ok(true);
     }
     if !ctx.screen.answers {
-        bail!("nobody is here to confirm, so nothing was answered; --yes answers {these}");
+        bail!("there is no terminal to confirm at, so nothing was answered; --yes answers {these}");
     }
     Ok(prompt::yes(&format!("Answer {these} so?")).await?)
 }
 
 impl NotAnswered {
-    /// What is refused for this question may be granted for the next; any other error ends it.
+    /// A refusal concerns only this question; any other error ends the verb.
     fn new(question: &Question, error: anyhow::Error) -> Result<Self> {
         match error.downcast::<client::Error>()? {
             client::Error::Problem(problem) if matches!(problem.status, 403 | 404 | 409 | 422) => Ok(Self {

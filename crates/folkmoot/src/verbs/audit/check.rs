@@ -1,4 +1,4 @@
-//! `folkmoot audit check`: a receipt by itself, without any server or data folder.
+//! `folkmoot audit check`: check a receipt without a server or data folder.
 
 use std::path::PathBuf;
 
@@ -26,12 +26,12 @@ use crate::{
     },
 };
 
-/// Check a receipt: the signature, every hash and digest, and that the events make this decision
+/// Check a receipt: its signature, every hash and digest, and that the events lead to this decision
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Needs neither a server nor its data. Without --key the receipt must be signed with the key of this data \
-                        folder. Exits with 1 if something is wrong, and with 11 if nothing is wrong but it is signed with \
-                        a key that nobody vouched for: then anybody may have made it."
+                        folder. Exits with 1 if something is wrong, and with 11 if it is valid but signed with an \
+                        unknown key, so that anybody may have made it."
 )]
 pub(crate) struct Args {
     /// The receipt
@@ -70,14 +70,14 @@ pub(crate) fn offline(args: &Args, ctx: &CliContext) -> Result<Exit> {
     report(ctx, &receipt.receipt, &problems, &key, known)
 }
 
-/// How it is known whose key signed the receipt.
+/// How we know whose key signed the receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KeyOrigin {
-    /// It is the key that was given.
+    /// The user gave this key.
     Given,
     /// It is the key of this data folder.
     Own,
-    /// Only the receipt says so.
+    /// Only the receipt itself names it.
     Nowhere,
 }
 
@@ -129,11 +129,11 @@ fn report(ctx: &CliContext, receipt: &Receipt, problems: &[AuditProblem], key: &
     Ok(exit)
 }
 
-/// Who decided what, when and why, in one sentence.
+/// The decision in one sentence.
 fn account(receipt: &Receipt) -> String {
     let gate = &receipt.gate;
     let Some(decision) = &receipt.decision else {
-        return format!("Gate {gate} is shown as below and nobody had decided by {}.", receipt.at);
+        return format!("Gate {gate} shows the content below and was undecided at {}.", receipt.at);
     };
     let is_whole = receipt.standing().is_some_and(ReceiptContent::is_whole);
     let what =

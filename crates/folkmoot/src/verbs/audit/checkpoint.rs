@@ -1,4 +1,4 @@
-//! `folkmoot audit checkpoint`: a signed statement of where the log ends, to be kept elsewhere.
+//! `folkmoot audit checkpoint`: a signed statement of where the log ends, to keep elsewhere.
 
 use std::path::PathBuf;
 
@@ -10,9 +10,9 @@ use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Ex
 
 /// Take a signed checkpoint of the log, to keep elsewhere
 #[derive(Debug, clap::Args)]
-#[command(after_help = "`folkmoot audit verify --checkpoint FILE` then notices a log that was cut off or rewritten.")]
+#[command(after_help = "`folkmoot audit verify --checkpoint FILE` then detects a log that was cut off or rewritten.")]
 pub(crate) struct Args {
-    /// A file to write; standard output unless it is given
+    /// A file to write (default: standard output)
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 }

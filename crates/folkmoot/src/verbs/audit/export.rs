@@ -1,4 +1,4 @@
-//! `folkmoot audit export`: the log as JSON lines, with all that is needed to check it elsewhere.
+//! `folkmoot audit export`: the log as JSON lines, with everything needed to verify it.
 
 use std::{
     fs::File,
@@ -19,13 +19,13 @@ pub(crate) struct Args {
     /// Begin after this position
     #[arg(long, value_name = "N", default_value_t = 0)]
     after: u64,
-    /// Only what was done with this token; such a part has gaps and does not verify
+    /// Only events caused with this token; such an export has gaps and cannot be verified
     #[arg(long, value_name = "ID", conflicts_with = "checkpoint")]
     token_id: Option<TokenId>,
     /// Add a signed checkpoint as the last line
     #[arg(long)]
     checkpoint: bool,
-    /// A file to write; standard output unless it is given
+    /// A file to write (default: standard output)
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -56,7 +56,7 @@ pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     }
     if args.checkpoint {
         let last = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.checkpoint().await?)).await?;
-        // The log goes on while it is exported: what the checkpoint names must be here too.
+        // The log grows during the export. It must include the event that the checkpoint names.
         let named = last["position"].as_u64().unwrap_or_default();
         while after < named {
             let page = connection
@@ -77,7 +77,6 @@ pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     Ok(Exit::Done)
 }
 
-/// One a line.
 fn write(out: &mut impl Write, lines: &[impl serde::Serialize], to_terminal: bool) -> io::Result<()> {
     for line in lines {
         let text = serde_json::to_string(line)?;

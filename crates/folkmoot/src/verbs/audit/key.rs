@@ -1,14 +1,14 @@
-//! `folkmoot audit key`: what checks the server's signatures.
+//! `folkmoot audit key`: the public key of the server's signatures.
 
 use anyhow::Result;
 use folkmoot_api::Client;
 
 use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
-/// Print the key that checks what this server signs
+/// Print the public key of this server's signatures
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Keep it where nobody who can change the server's database can change it, and give it with --key."
+    after_help = "Keep it where nobody who can change the server's database can change it, and pass it with --key."
 )]
 pub(crate) struct Args {}
 

@@ -1,4 +1,5 @@
-//! `folkmoot audit receipt`: one gate, signed, for whoever has neither the server nor its database.
+//! `folkmoot audit receipt`: one gate, signed, for somebody who has neither the server nor its
+//! database.
 
 use std::path::PathBuf;
 
@@ -13,13 +14,13 @@ use crate::{
     exit::Exit,
 };
 
-/// Write a signed receipt of one gate: what was shown, what happened, who decided what
+/// Write a signed receipt of one gate: what was shown, what happened, and the decision
 #[derive(Debug, clap::Args)]
 #[command(after_help = "`folkmoot audit check FILE` checks it, without a server.")]
 pub(crate) struct Args {
     /// The gate, or any unique beginning or end of its id
     id: Option<String>,
-    /// A file to write; standard output unless it is given
+    /// A file to write (default: standard output)
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! What the server signed, as files hold it.
+//! Signed statements (checkpoints and receipts) in files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,17 +10,16 @@ use serde_json::Value;
 
 use crate::context::CliContext;
 
-/// A signed checkpoint, and where it was found.
 #[derive(Debug)]
 pub(super) struct SavedStatement {
-    /// The file, and the line where there are several.
+    /// The file, and the line if it has several.
     pub(super) place: String,
-    /// As it was signed.
+    /// Exactly as it was signed.
     statement: Value,
 }
 
-/// The checkpoints of files: one as JSON, one a line, or the one in a receipt. A line that is none,
-/// such as one that a crash cut off, is told and left out; the others count.
+/// Reads the checkpoints in files: a single one, one per line, or the one in a receipt. A line that
+/// is not a checkpoint, such as one cut off by a crash, is reported and skipped.
 pub(super) fn read_checkpoints(ctx: &CliContext, paths: &[PathBuf]) -> Result<Vec<SavedStatement>> {
     let mut kept = Vec::new();
     for path in paths {
@@ -46,13 +45,12 @@ pub(super) fn read_checkpoints(ctx: &CliContext, paths: &[PathBuf]) -> Result<Ve
 }
 
 impl SavedStatement {
-    /// As it stands in some place.
     pub(super) fn new(place: String, mut statement: Value) -> Self {
         let inner = statement.get_mut("checkpoint").map(Value::take);
         Self { place, statement: inner.unwrap_or(statement) }
     }
 
-    /// What it states, if this key signed it; else why it counts for nothing.
+    /// The content, if this key signed it; otherwise why it does not count.
     pub(super) fn stated(&self, expected: Option<&PublicKey>) -> Result<(Checkpoint, PublicKey), String> {
         let key = signed::check(&self.statement, expected).map_err(|problem| problem.to_string())?;
         let checkpoint: Option<Checkpoint> =
@@ -61,18 +59,16 @@ impl SavedStatement {
     }
 }
 
-/// JSON in which no member is there twice: of those, others may believe the one that we do not look
-/// at.
+/// Parses JSON and refuses duplicate members: another reader might use the one that we ignore.
 pub(super) fn unambiguous(text: &str) -> Result<Value, String> {
     structured::parse(text)
 }
 
-/// A statement as what it should be.
 pub(super) fn parse<T: DeserializeOwned>(statement: &Value) -> serde_json::Result<T> {
     T::deserialize(statement)
 }
 
-/// The key in a file, as `folkmoot audit key` wrote it.
+/// Reads a key file that `folkmoot audit key` wrote.
 pub(super) fn read_key(path: &Path) -> Result<PublicKey> {
     PublicKey::from_pem(&read(path)?)
         .with_context(|| format!("{} holds no key; write one there with `folkmoot audit key`", path.display()))
@@ -82,7 +78,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Writes what was signed to a file, or prints it.
+/// Writes a signed statement to a file, or prints it.
 pub(super) fn put(ctx: &CliContext, statement: &Value, out: Option<&Path>, what: &str) -> Result<()> {
     match out {
         Some(path) => {

@@ -1,4 +1,4 @@
-//! `folkmoot audit verify`: check the log, where it is or as it was exported.
+//! `folkmoot audit verify`: verify the log of the server, or an export.
 
 use std::{
     collections::BTreeMap,
@@ -33,21 +33,21 @@ use crate::{
     },
 };
 
-/// How many problems are told.
+/// The maximum number of problems that are printed.
 const PROBLEMS_MAX: usize = 100;
 
 /// Check that nobody changed, removed or reordered what happened
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exits with 1 if something is wrong. A log that was cut off, or rewritten and hashed again, still agrees \
-                        with itself: only a checkpoint that was kept elsewhere notices (`folkmoot audit checkpoint`)."
+    after_help = "Exits with 1 if something is wrong. A log that was cut off, or rewritten with new hashes, is still \
+                        consistent: only a checkpoint that was kept elsewhere reveals it (`folkmoot audit checkpoint`)."
 )]
 pub(crate) struct Args {
     /// Check an export, without a server
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Also check that the log still holds what this checkpoint saw, or all of them in this file;
-    /// or a receipt's
+    /// Also check that the log contains what this checkpoint says; a file may hold several, or be a
+    /// receipt
     #[arg(long = "checkpoint", value_name = "FILE")]
     checkpoints: Vec<PathBuf>,
     /// The server's key, as `folkmoot audit key` printed it
@@ -86,11 +86,11 @@ pub(super) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
 const WEAKER: &str = "The key was the server's own, so whoever could change both log and key could hide it. Keep the key \
                       elsewhere (`folkmoot audit key`) and give it with --key.";
 
-/// What the server's log says of a checkpoint. Hashes are computed here, and not believed.
+/// What the server's log says about a checkpoint's position. Hashes are computed here, not trusted.
 async fn seen(client: &Client, position: u64) -> Result<LogSummary> {
     let first = hash_at(client, 1).await?;
     let there = hash_at(client, position).await?;
-    // Whatever comes after the last page there is nothing.
+    // Nothing follows the last page.
     let is_last = |page: &wire::AuditPage| page.entries.is_empty() && page.next.is_none();
     let beyond = client.audit(position.saturating_sub(1), 1).await?;
     let end = if there.is_some() || !is_last(&beyond) { position } else { end_before(client, position).await? };
@@ -105,7 +105,7 @@ async fn hash_at(client: &Client, position: u64) -> Result<Option<Digest>> {
         .map(|event| chain::hash(position, &event.fact, event.prev_hash)))
 }
 
-/// The last position before this one, by halves.
+/// Finds the last position before this one by binary search.
 async fn end_before(client: &Client, position: u64) -> Result<u64> {
     let (mut there, mut missing) = (0, position);
     while there + 1 < missing {
@@ -131,7 +131,7 @@ fn compare(
     }
 }
 
-/// Checks a file alone.
+/// Verifies an exported file without a server.
 pub(crate) fn offline(args: &Args, ctx: &CliContext) -> Result<Exit> {
     let path = args.file.as_deref().context("say which file")?;
     let mut kept = statement::read_checkpoints(ctx, &args.checkpoints)?;
@@ -142,7 +142,7 @@ pub(crate) fn offline(args: &Args, ctx: &CliContext) -> Result<Exit> {
     for kept in &kept {
         match kept.stated(given.as_ref()) {
             Err(problem) => found.problems.push(AuditProblem::new(&kept.place, problem)),
-            // What came before the file is not known, nor which log it was.
+            // The file begins later, so this cannot be checked.
             Ok((checkpoint, _)) if checkpoint.position <= after => {
                 let problem = format!("saw event {}, which is not in this file", checkpoint.position);
                 found.problems.push(AuditProblem::new(&kept.place, problem));
@@ -164,14 +164,13 @@ pub(crate) fn offline(args: &Args, ctx: &CliContext) -> Result<Exit> {
     report(ctx, &found, Some(after), &holding)
 }
 
-/// What a file of exported events says of itself.
 struct Export {
     found: Verification,
-    /// After which position it begins.
+    /// The position after which it begins.
     after: u64,
-    /// Of each event.
+    /// Per position.
     hashes: BTreeMap<u64, Digest>,
-    /// Those among its lines.
+    /// The checkpoints among its lines.
     checkpoints: Vec<SavedStatement>,
 }
 
@@ -200,7 +199,7 @@ fn check(path: &Path) -> Result<Export> {
             }
         };
         events += 1;
-        // A part of the log begins with what its first event says came before.
+        // An export that begins later starts with the previous hash that its first event names.
         let walk = walk.get_or_insert_with(|| {
             after = event.position.saturating_sub(1);
             let hash = if after == 0 { Head::START.hash } else { event.prev_hash };

@@ -1,4 +1,4 @@
-//! Asking the person at the terminal what a debate wants to know before it begins.
+//! Asks the person at the terminal the questions of a debate.
 
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ use crate::{
     views,
 };
 
-/// How long one wait for others lasts.
+/// How long one request waits for others.
 const ROUND: Duration = Duration::from_secs(30);
 
-/// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
-/// terminal others answer.
+/// Shows the question and asks. Returns `false` if the person leaves. Without a terminal, waits for
+/// others to answer.
 pub(super) async fn run(ctx: &CliContext, connection: &mut Connection, id: &QuestionId) -> Result<bool> {
     let question = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.question(id).await?)).await?;
     if question.status != QuestionStatus::Pending {
@@ -33,7 +33,7 @@ pub(super) async fn run(ctx: &CliContext, connection: &mut Connection, id: &Ques
     }
     let shown = views::question::request(&question, clock::now());
     if ctx.screen.json || !ctx.screen.answers {
-        // Also beside JSON: whoever waits must know for whom.
+        // Printed with --json too, so that the user knows who is waited for.
         let way = match ctx.screen.notes_are_read {
             true => paint(style::COMMAND, format!("{} answer {} \"…\"", ctx.command(), find::short(id))),
             false => views::gate::A_PERSON_DECIDES.to_owned(),
@@ -66,8 +66,8 @@ pub(super) async fn run(ctx: &CliContext, connection: &mut Connection, id: &Ques
     Ok(true)
 }
 
-/// Waits until others have answered. What cannot be asked just now says nothing: whoever sits there
-/// is asked meanwhile.
+/// Waits until others have answered. Errors are ignored, because the person here is being asked
+/// meanwhile.
 async fn closed(client: &Client, id: &QuestionId) {
     loop {
         match client.wait_question(id, ROUND).await {

@@ -1,11 +1,12 @@
-//! `folkmoot debate audit`: the trail of a debate.
+//! `folkmoot debate audit`: the record of a debate.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Name, RunId, debate::Provenance},
+    core::{Name, RunId},
+    debate::Provenance,
     wire::{DebateTrail, QuestionListParams, TrailEntry, TrailQuery, TrailSummary},
 };
 use serde_json::Value;
@@ -26,17 +27,17 @@ use crate::{
     views,
 };
 
-/// Show the trail of a debate: prompts, answers, tool calls, votes, decisions
+/// Show the record of a debate: prompts, answers, tool calls, votes, decisions
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 With --json every prompt and every answer is there in full.")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: DebateArgs,
-    /// Only of this type
+    /// Only this type
     #[arg(long = "type", value_name = "TYPE", value_parser = word::<Provenance>(Provenance::WORDS))]
     kind: Option<Provenance>,
-    /// Only of this agent
+    /// Only this agent
     #[arg(long, value_name = "AGENT")]
     agent: Option<Name>,
 }
@@ -75,13 +76,12 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     Ok(Exit::Done)
 }
 
-/// The question that an entry is about, where a person was asked and not a model.
+/// The question of an entry that asked a person.
 fn question_of(entry: &TrailEntry) -> Option<&str> {
     entry.data.get("question")?.as_str().filter(|_| entry.step.is_none())
 }
 
-/// What people were asked in a debate, by the question's id. The trail has what became of it, the
-/// log only digests of texts.
+/// The texts of a debate's questions, by id. The record has only their digests.
 async fn questions(client: &Client, id: &RunId) -> Result<BTreeMap<String, String>> {
     let mut query =
         QuestionListParams { run: Some(id.clone()), limit: Some(find::PAGE), ..QuestionListParams::default() };
@@ -109,7 +109,7 @@ fn row(entry: &TrailEntry, asked: &BTreeMap<String, String>) -> TableRow {
     TableRow { cells: cells.into(), painted }
 }
 
-/// The gist of an entry; all of it is in the JSON.
+/// An entry in one line; the JSON has all of it.
 fn what(entry: &TrailEntry, asked: &BTreeMap<String, String>) -> String {
     let data = &entry.data;
     let text = |pointer: &str| data.pointer(pointer).and_then(|value| value.as_str()).unwrap_or_default();
@@ -158,7 +158,7 @@ fn what(entry: &TrailEntry, asked: &BTreeMap<String, String>) -> String {
     }
 }
 
-/// What became of a question.
+/// How a question ended.
 fn closed(data: &Value) -> String {
     let text = |name: &str| data[name].as_str().unwrap_or_default();
     let answer = data.get("answer").filter(|answer| !answer.is_null()).map(views::question::bare);

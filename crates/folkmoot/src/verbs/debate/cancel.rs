@@ -1,4 +1,4 @@
-//! `folkmoot debate cancel`: end a debate, whatever it does.
+//! `folkmoot debate cancel`: end a debate in any state.
 
 use anyhow::Result;
 use folkmoot_api::{Client, wire::CancelDebate};
@@ -6,12 +6,12 @@ use folkmoot_api::{Client, wire::CancelDebate};
 use super::DebateArgs;
 use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
-/// End a debate, whatever it does just then
+/// End a debate in any state
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The debate, or any unique beginning or end of its id; none if only one goes on
+    /// The debate, or any unique beginning or end of its id; optional if only one is running
     id: Option<String>,
-    /// Why
+    /// The reason
     #[arg(long, short = 'm', value_name = "TEXT")]
     reason: Option<String>,
 }
@@ -24,9 +24,6 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     }
     let cancel = async |client: &Client| Ok(client.cancel_debate(&id, &why).await?);
     let debate = connection.ask(ctx, ActingAs::You, cancel).await?;
-    match ctx.screen.json {
-        true => ctx.screen.json(&debate)?,
-        false => ctx.screen.say(format!("cancelled {}", debate.id))?,
-    }
+    ctx.screen.show(&debate, format!("cancelled {}", debate.id))?;
     Ok(Exit::Done)
 }

@@ -1,4 +1,4 @@
-//! Asking the person at the terminal whether a debate may go on.
+//! Asks the person at the terminal to decide at a debate's gate.
 
 use std::{
     io::{self, IsTerminal},
@@ -8,7 +8,10 @@ use std::{
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{GateId, GateStatus, gate::Choice},
+    core::{
+        GateId, GateStatus,
+        gate::{Choice, Risk},
+    },
     wire::{Gate, Verdict},
 };
 
@@ -26,21 +29,21 @@ use crate::{
     views,
 };
 
-/// How long one wait for others lasts.
+/// How long one request waits for others.
 const ROUND: Duration = Duration::from_secs(30);
 
-/// What happens at the terminal to a gate: a decision, or none.
+/// What the person at the terminal did.
 enum GateReply {
-    /// This, and why, or what should change.
+    /// A decision, with a reason or feedback.
     This(Choice, Option<String>),
-    /// Whoever sits there leaves it for now.
+    /// The person leaves without deciding.
     Leaves,
     /// Others have decided, or will.
     Others,
 }
 
-/// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
-/// terminal others decide.
+/// Shows the gate and asks. Returns `false` if the person leaves. Without a terminal, waits for
+/// others to decide.
 pub(super) async fn run(
     ctx: &CliContext,
     connection: &mut Connection,
@@ -53,12 +56,12 @@ pub(super) async fn run(
     }
     let asks = ctx.screen.answers || manner.lightly && !ctx.screen.json && !io::stdin().is_terminal();
     if manner.plays.is_none() && !asks {
-        // Also beside JSON: whoever waits must know for whom.
+        // Printed with --json too, so that the user knows who is waited for.
         anstream::eprintln!("{}", views::gate::waits(ctx, &gate));
         return Ok(true);
     }
     if !ctx.screen.json {
-        ctx.screen.say(format!("\n{}\n", views::debate::asked(&gate, clock::now(), false)))?;
+        ctx.screen.say(format!("\n{}\n", views::debate::asked(&gate, clock::now(), gate.risk >= Risk::High)))?;
     }
     if !manner.lightly {
         prompt::forget_typed_ahead();
@@ -88,7 +91,7 @@ pub(super) async fn run(
     let verdict = Verdict { reason, feedback, digest: Some(decide::digest_of_shown(&gate)?), ..Verdict::default() };
     let key = idempotency::new_key();
     let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);
-    // Somebody else may have been faster: then the debate goes on with what they said.
+    // Somebody else may have decided first; the debate then continues with that.
     match connection.ask(ctx, ActingAs::You, decide).await {
         Err(error) if views::gate::is_decided(&error) => ctx.screen.note(format!("{error:#}")),
         decided => drop(decided?),
@@ -104,7 +107,7 @@ async fn answer(ctx: &CliContext, gate: &Gate) -> Result<GateReply> {
     loop {
         let Some(said) = prompt::line(&question).await? else {
             ctx.screen.say("")?;
-            // The end of what comes through a pipe says nothing about what others will decide.
+            // The end of a pipe does not mean that others will not decide.
             return Ok(if ctx.screen.answers { GateReply::Leaves } else { GateReply::Others });
         };
         match said.to_lowercase().as_str() {
@@ -124,8 +127,8 @@ async fn answer(ctx: &CliContext, gate: &Gate) -> Result<GateReply> {
     }
 }
 
-/// Waits until others have decided. What cannot be asked just now says nothing: whoever sits there
-/// is asked meanwhile.
+/// Waits until others have decided. Errors are ignored, because the person here is being asked
+/// meanwhile.
 async fn decided(client: &Client, id: &GateId) {
     loop {
         match client.wait_gate(id, ROUND).await {

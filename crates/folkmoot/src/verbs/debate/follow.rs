@@ -1,24 +1,20 @@
-//! Following a debate to its end: who speaks, what tests say, how they vote, what it asks, and what
-//! came of it.
+//! Follows a debate to its end: turns, tests, votes, gates, questions and the result.
 
 use std::{
     io::Write,
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use anyhow::Result;
 use folkmoot_api::{
-    Client, client,
-    client::DebateFrame,
-    core::{
-        GateId, QuestionId, RunId,
-        debate::{DebateEvent, DebateProgress, record::DebateStatus},
-        gate::Choice,
-    },
+    Client,
+    client::{self, DebateFrame},
+    core::{GateId, QuestionId, RunId, gate::Choice},
+    debate::{DebateEvent, DebateProgress, record::DebateStatus},
     wire::{Debate, DebateResults, Event},
 };
 use futures_util::StreamExt;
+use parking_lot::Mutex;
 
 use super::{answer, decide};
 use crate::{
@@ -34,7 +30,7 @@ use crate::{
     views,
 };
 
-/// How long one look lasts at least, also where this process is the server only for a moment.
+/// The shortest look at the server, also if this process hosts it only briefly.
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, id: &RunId) -> Result<Exit> {
@@ -46,9 +42,9 @@ pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, id: &RunI
     let Some(ended) = ended? else {
         let go_on = paint(style::COMMAND, format!("{} debate follow {}", ctx.command(), find::short_run(id)));
         let said = match (connection.is_hosted(), waits(ctx, connection, id).await) {
-            (_, true) => format!("The debate waits at its gate. {go_on} goes on with it."),
-            (true, false) => format!("The debate stands still, as no server holds it. {go_on} goes on with it."),
-            (false, false) => format!("The debate goes on without you. {go_on} shows it again."),
+            (_, true) => format!("The debate waits at its gate. {go_on} returns to it."),
+            (true, false) => format!("No server runs, so the debate does not continue. {go_on} continues it."),
+            (false, false) => format!("The debate continues without you. {go_on} returns to it."),
         };
         ctx.screen.note(format!("\n{said}"));
         return Ok(Exit::Waiting);
@@ -61,29 +57,29 @@ pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, id: &RunI
     Ok(ended.exit())
 }
 
-/// Whether somebody must decide before it goes on.
+/// Whether it waits for a person.
 async fn waits(ctx: &CliContext, connection: &mut Connection, id: &RunId) -> bool {
     let read = async |client: &Client| Ok(client.debate_status(id).await?.waiting_at.is_some());
     connection.ask(ctx, ActingAs::You, read).await.unwrap_or(false)
 }
 
-/// How whoever follows a debate is asked.
+/// How the person who follows a debate is asked.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FollowMode {
-    /// Nobody is: this is what is decided, as if somebody had.
+    /// Decide this without asking anybody.
     pub(crate) plays: Option<Choice>,
-    /// Nothing is at stake: what was typed ahead counts, and so does what comes through a pipe.
+    /// For the demo: accepts what was typed ahead, and input from a pipe.
     pub(crate) lightly: bool,
 }
 
-/// A debate that has ended, and its results.
+/// A debate that has ended, with its results.
 pub(crate) struct EndedDebate {
     debate: Debate,
     results: Option<DebateResults>,
 }
 
 impl EndedDebate {
-    /// Says it on the screen.
+    /// Prints it.
     pub(crate) fn tell(&self, ctx: &CliContext) -> Result<()> {
         match (&self.results, ctx.screen.json) {
             (Some(results), true) => ctx.screen.json(results)?,
@@ -98,13 +94,12 @@ impl EndedDebate {
         Ok(())
     }
 
-    /// What a script may do.
     pub(crate) fn exit(&self) -> Exit {
         views::debate::exit(&self.debate, self.results.as_ref())
     }
 }
 
-/// What a debate came to, if it came to its end.
+/// The results, if it completed.
 pub(super) async fn results(
     ctx: &CliContext,
     connection: &mut Connection,
@@ -117,7 +112,7 @@ pub(super) async fn results(
     connection.ask(ctx, ActingAs::You, read).await.map(Some)
 }
 
-/// Whether following a debate stops, and why.
+/// Whether following stops, and why.
 enum FollowStop {
     Not,
     /// Somebody must decide.
@@ -127,7 +122,7 @@ enum FollowStop {
     Over(Box<Debate>),
 }
 
-/// The debate once it is over; nothing if whoever sits there leaves it.
+/// Follows it to its end. `None` if the person leaves.
 pub(crate) async fn to_the_end(
     ctx: &CliContext,
     connection: &mut Connection,
@@ -139,7 +134,7 @@ pub(crate) async fn to_the_end(
         let look = async |client: &Client, round: Duration| seen_until(ctx, client, id, &seen, round, manner).await;
         let moved =
             wait::until(ctx, connection, ActingAs::You, None, look, |moved| !matches!(moved, FollowStop::Not)).await?;
-        lock(&seen).clear(ctx);
+        seen.lock().clear(ctx);
         match moved {
             FollowStop::Not => {}
             FollowStop::Over(debate) => {
@@ -160,21 +155,17 @@ pub(crate) async fn to_the_end(
     }
 }
 
-/// What was read of a debate, and what is drawn.
+/// What has been read and drawn so far.
 #[derive(Default)]
 struct FollowState {
     position: Option<u64>,
     progress: DebateProgress,
-    /// Gates and questions that were shown here.
+    /// Gates and questions that were already shown here.
     asked: Vec<String>,
     drawn: bool,
 }
 
-fn lock(seen: &Mutex<FollowState>) -> MutexGuard<'_, FollowState> {
-    seen.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Shows what happens, for as long as `round`, or until somebody must decide or it is over.
+/// Shows events for at most `round`, or until somebody must decide or the debate is over.
 async fn seen_until(
     ctx: &CliContext,
     client: &Client,
@@ -184,29 +175,30 @@ async fn seen_until(
     manner: FollowMode,
 ) -> Result<FollowStop, client::Error> {
     let until = Instant::now() + round.max(LOOK);
-    let after = lock(seen).position;
+    let after = seen.lock().position;
     let mut frames = client.follow_debate(id, after).await?;
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let frame = match tokio::time::timeout(left, frames.next()).await {
-            // Nothing happened, or the server is about to end: whoever waits goes on from here.
+            // Nothing happened, or the server is shutting down: the next round continues from here.
             Err(_) | Ok(None) => return Ok(FollowStop::Not),
             Ok(Some(frame)) => frame?,
         };
         match frame {
             DebateFrame::Ended(debate) => return Ok(FollowStop::Over(debate)),
             DebateFrame::Happened(event) => {
-                lock(seen).show(ctx, &event, manner);
+                seen.lock().show(ctx, &event, manner);
                 if event.kind == "run.parked" && event.payload.get().contains(r#""held""#) {
                     let halted_by = client.debate_status(id).await?.halted_by.join(", ");
                     if !halted_by.is_empty() {
-                        ctx.screen.note(format!("Halted by {halted_by}. It goes on when that is answered or lifted."));
+                        ctx.screen
+                            .note(format!("Halted by {halted_by}. It continues when that is answered or lifted."));
                     }
                 }
                 if event.kind == "question.asked"
                     && let Ok(question) = event.stream.parse::<QuestionId>()
                     && client.debate_status(id).await?.questions.contains(&question)
-                    && lock(seen).asks(question.as_str())
+                    && seen.lock().asks(question.as_str())
                 {
                     return Ok(FollowStop::Asked(question));
                 }
@@ -214,8 +206,8 @@ async fn seen_until(
                     continue;
                 }
                 let Ok(gate) = event.stream.parse::<GateId>() else { continue };
-                // It may be decided by now; or not be the debate's own, whatever it looks like.
-                if client.debate_status(id).await?.waiting_at.as_ref() == Some(&gate) && lock(seen).asks(gate.as_str())
+                // The gate may be decided by now, or belong to something else.
+                if client.debate_status(id).await?.waiting_at.as_ref() == Some(&gate) && seen.lock().asks(gate.as_str())
                 {
                     return Ok(FollowStop::At(gate));
                 }
@@ -225,7 +217,7 @@ async fn seen_until(
 }
 
 impl FollowState {
-    /// Whether this gate or question was not asked about here before.
+    /// Whether this gate or question is new here.
     fn asks(&mut self, id: &str) -> bool {
         let is_new = !self.asked.iter().any(|asked| asked == id);
         if is_new {
@@ -247,14 +239,14 @@ impl FollowState {
             Some(told) => views::debate::line(told, &serde_json::from_str(event.payload.get()).unwrap_or_default()),
             None => views::debate::gate_line(event).or_else(|| views::debate::outage_line(event)),
         };
-        // The last column stays free: some terminals begin a new line there.
+        // The last column stays free, because some terminals begin a new line there.
         let room = ctx.screen.columns().saturating_sub(1);
         self.clear(ctx);
         if let Some(line) = line {
             let line = cut(&line, room);
             match (ctx.screen.terminal, manner.lightly) {
                 (true, _) => over(&format!("{line}\n")),
-                // Whoever only looks on wants all of it in one place.
+                // Without prompts, everything goes to stdout.
                 (false, true) => drop(ctx.screen.say(line)),
                 (false, false) => ctx.screen.note(line),
             }
@@ -265,7 +257,7 @@ impl FollowState {
         }
     }
 
-    /// Takes the line away that says how far it is.
+    /// Removes the progress line.
     fn clear(&mut self, ctx: &CliContext) {
         if ctx.screen.terminal && self.drawn {
             over("");
@@ -274,7 +266,7 @@ impl FollowState {
     }
 }
 
-/// Nobody is left to tell that this failed.
+/// Nobody could be told of this failure.
 fn over(text: &str) {
     let mut out = anstream::stdout().lock();
     let _ = write!(out, "\r\x1b[2K{text}").and_then(|()| out.flush());

@@ -1,4 +1,4 @@
-//! `folkmoot debate lessons`: what debates learnt, and correcting or removing what is wrong.
+//! `folkmoot debate lessons`: list, correct and remove what debates learnt.
 
 use anyhow::{Result, bail};
 use folkmoot_api::{
@@ -15,19 +15,20 @@ use crate::{
     terminal::{printable::one_line, span, table::TableRow},
 };
 
-/// List what debates learnt and later ones are shown, or correct or remove a lesson
+/// List the lessons of debates, or correct or remove one
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Remove this one, by any unique beginning of its id; its text is erased, and the log says so
+    /// Remove this lesson, by any unique beginning of its id; its text is erased, and the log says
+    /// so
     #[arg(long, value_name = "ID", requires = "reason")]
     remove: Option<String>,
-    /// Correct this one, by any unique beginning of its id; later debates are shown the new text
+    /// Correct this lesson, by any unique beginning of its id; later debates see the new text
     #[arg(long, value_name = "ID", requires_all = ["text", "reason"], conflicts_with = "remove")]
     correct: Option<String>,
-    /// What the corrected lesson is to say
+    /// The new text
     #[arg(long, value_name = "TEXT", requires = "correct")]
     text: Option<String>,
-    /// Why
+    /// The reason
     #[arg(long, short = 'm', value_name = "TEXT")]
     reason: Option<String>,
 }
@@ -56,19 +57,13 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         let correction = CorrectLesson { lesson: text, reason };
         let correct = async |client: &Client| Ok(client.correct_lesson(&lesson.id, &correction).await?);
         let corrected = connection.ask(ctx, ActingAs::You, correct).await?;
-        match ctx.screen.json {
-            true => ctx.screen.json(&corrected)?,
-            false => ctx.screen.say(format!("corrected {}", corrected.id))?,
-        }
+        ctx.screen.show(&corrected, format!("corrected {}", corrected.id))?;
         return Ok(Exit::Done);
     }
     let reason = Erase { reason };
     let erase = async |client: &Client| Ok(client.erase(&lesson.digest, &reason).await?);
     let erased = connection.ask(ctx, ActingAs::You, erase).await?;
-    match ctx.screen.json {
-        true => ctx.screen.json(&erased)?,
-        false => ctx.screen.say(format!("removed {}", lesson.id))?,
-    }
+    ctx.screen.show(&erased, format!("removed {}", lesson.id))?;
     Ok(Exit::Done)
 }
 

@@ -1,9 +1,9 @@
-//! `folkmoot debate list`: the debates there are, the newest first.
+//! `folkmoot debate list`: debates, the newest first.
 
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::debate::record::DebateStatus,
+    debate::record::DebateStatus,
     wire::{Debate, DebateListParams},
 };
 
@@ -20,10 +20,10 @@ use crate::{
 /// List debates
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only these
+    /// Only with this status
     #[arg(long, value_name = "STATUS", value_parser = word::<DebateStatus>(DebateStatus::WORDS))]
     status: Option<DebateStatus>,
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,
 }
@@ -31,14 +31,14 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let query = DebateListParams { status: args.status, limit: Some(args.limit), ..DebateListParams::default() };
     let list = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.debates(&query).await?)).await?;
-    if ctx.screen.json {
-        ctx.screen.json(&list)?;
-    } else if list.debates.is_empty() {
-        ctx.screen.note("There is no debate.");
-    } else {
-        let rows = list.debates.iter().map(|debate| row(debate, ctx.screen.terminal)).collect();
-        ctx.screen.table(&["DEBATE", "STATUS", "PHASE", "ROUND", "STARTED", "TOPIC"], rows)?;
-    }
+    let rows = list.debates.iter().map(|debate| row(debate, ctx.screen.terminal)).collect();
+    ctx.screen.list(
+        &list,
+        &["DEBATE", "STATUS", "PHASE", "ROUND", "STARTED", "TOPIC"],
+        rows,
+        "There is no debate.",
+        false,
+    )?;
     Ok(Exit::Done)
 }
 

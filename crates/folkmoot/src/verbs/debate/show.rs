@@ -1,4 +1,4 @@
-//! `folkmoot debate show`: where a debate is, and what came of it.
+//! `folkmoot debate show`: the state and the result of a debate.
 
 use anyhow::Result;
 use folkmoot_api::{Client, wire::Debate};
@@ -20,7 +20,7 @@ use crate::{
     views::{self, run::outage_lines},
 };
 
-/// Show where a debate is, and what came of it
+/// Show the state and the result of a debate
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     let rest = match (debate.completed_at, &debate.fault) {
         (None, None) => {
             let go_on = format!("{} debate follow {}", ctx.command(), find::short_run(&debate.id));
-            format!("{} goes on with it", paint(style::COMMAND, go_on))
+            format!("{} returns to it", paint(style::COMMAND, go_on))
         }
         _ => views::debate::ended(&debate, results.as_ref()),
     };
@@ -68,7 +68,7 @@ fn head(debate: &Debate) -> String {
         ("outage", outage_lines(&debate.outages)),
         ("asks", Some(asks).filter(|asks| !asks.is_empty())),
         ("code", views::debate::committed(debate)),
-        // What is over says it at its end.
+        // A finished debate shows this at the end.
         (
             "cost",
             Some(views::debate::cost(&debate.cost)).filter(|_| debate.completed_at.is_none() && debate.fault.is_none()),

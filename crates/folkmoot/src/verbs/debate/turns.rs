@@ -1,9 +1,10 @@
-//! `folkmoot debate turns`: what was said.
+//! `folkmoot debate turns`: what the agents said.
 
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{Name, agent::DebatePhase},
+    core::Name,
+    debate::agent::DebatePhase,
     wire::{DebateTurn, DebateTurnList, DebateTurnQuery},
 };
 
@@ -20,18 +21,18 @@ use crate::{
     },
 };
 
-/// Show what was said in a debate
+/// Show what the agents of a debate said
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     which: DebateArgs,
-    /// Only of this phase
+    /// Only this phase
     #[arg(long, value_name = "PHASE", value_parser = word::<DebatePhase>(DebatePhase::WORDS))]
     phase: Option<DebatePhase>,
-    /// Only of this agent
+    /// Only this agent
     #[arg(long, value_name = "AGENT")]
     agent: Option<Name>,
-    /// Only of this round
+    /// Only this round
     #[arg(long, value_name = "N")]
     round: Option<u32>,
 }

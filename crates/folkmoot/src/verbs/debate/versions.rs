@@ -72,7 +72,7 @@ fn print(ctx: &CliContext, version: &CodeVersion, diff: bool) -> Result<Exit> {
     let text = if diff { version.diff_from_previous.as_deref() } else { version.code.as_deref() };
     let text = text.unwrap_or_default();
     match ctx.screen.terminal {
-        // What a model wrote could move a terminal's cursor.
+        // Model output could move the terminal's cursor.
         true if diff => {
             let painted: Vec<String> =
                 printable(text).lines().map(|line| paint(style::of_diff_line(line), line)).collect();

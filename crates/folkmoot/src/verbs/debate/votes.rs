@@ -1,4 +1,4 @@
-//! `folkmoot debate votes`: who voted for whom, and what that came to.
+//! `folkmoot debate votes`: who voted for whom, and the result.
 
 use anyhow::Result;
 use folkmoot_api::{Client, wire::DebateVote};

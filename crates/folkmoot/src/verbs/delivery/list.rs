@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::{ActingAs, word},
+    cli::{ActingAs, PageArgs, word},
     clock,
     connection::Connection,
     context::CliContext,
@@ -16,41 +16,31 @@ use crate::{
     terminal::{printable::one_line, span, style, table::TableRow},
 };
 
-/// List what was told, and what was not
+/// List notifications and whether they were delivered
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only these
+    /// Only with this status
     #[arg(long, value_parser = word::<DeliveryStatus>(DeliveryStatus::WORDS))]
     state: Option<DeliveryStatus>,
-    /// Only those that nobody was told
+    /// Only those that failed for good
     #[arg(long, conflicts_with = "state")]
     dead: bool,
     /// Only to this channel
     #[arg(long)]
     channel: Option<String>,
-    /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
-    limit: u32,
-    /// Go on after another list, where its `next` says
-    #[arg(long)]
-    cursor: Option<String>,
+    #[command(flatten)]
+    page: PageArgs,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let state = args.state.or(args.dead.then_some(DeliveryStatus::Dead));
-    let query = DeliveryListParams { state, channel: args.channel, cursor: args.cursor, limit: Some(args.limit) };
+    let query =
+        DeliveryListParams { state, channel: args.channel, cursor: args.page.cursor, limit: Some(args.page.limit) };
     let list = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.deliveries(&query).await?)).await?;
-    if ctx.screen.json {
-        ctx.screen.json(&list)?;
-        return Ok(Exit::Done);
-    }
-    if list.deliveries.is_empty() {
-        ctx.screen.note(match state {
-            Some(state) => format!("No message is {state}."),
-            None => "There was nothing to tell yet.".to_owned(),
-        });
-        return Ok(Exit::Done);
-    }
+    let none = match state {
+        Some(state) => format!("No message is {state}."),
+        None => "There was nothing to tell yet.".to_owned(),
+    };
     let now = clock::now();
     let row = |delivery: &Delivery| {
         let state = delivery.state.word();
@@ -71,7 +61,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         TableRow { cells, painted }
     };
     let rows = list.deliveries.iter().map(row).collect();
-    ctx.screen.table(&["DELIVERY", "CHANNEL", "EVENT", "STATE", "ATTEMPTS", "HAPPENED", "LAST ERROR"], rows)?;
-    ctx.screen.note_more(list.deliveries.len(), list.next.is_some());
+    let names = &["DELIVERY", "CHANNEL", "EVENT", "STATE", "ATTEMPTS", "HAPPENED", "LAST ERROR"];
+    ctx.screen.list(&list, names, rows, none, list.next.is_some())?;
     Ok(Exit::Done)
 }

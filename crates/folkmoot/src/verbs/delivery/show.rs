@@ -6,7 +6,7 @@ use folkmoot_api::{Client, core::DeliveryId};
 use super::say;
 use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
-/// Look at one message: how often it was tried, and why that failed
+/// Show one message: how often it was tried, and why that failed
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Its id, as `delivery list` shows it

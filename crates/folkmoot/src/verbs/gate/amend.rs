@@ -1,4 +1,4 @@
-//! `folkmoot gate amend`: ask for something else than before. Whoever has voted must look again.
+//! `folkmoot gate amend`: change what a gate asks for. Earlier votes are void.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use folkmoot_api::{
 
 use crate::{
     artifact::{self, ArtifactSource},
-    cli::{ActingAs, word},
+    cli::{AsAgent, word},
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
@@ -20,7 +20,7 @@ use crate::{
 /// Change what a gate asks for; earlier votes are void
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The gate, or any unique beginning or end of its id; none if only one waits
+    /// The gate, or any unique beginning or end of its id; optional if only one waits
     id: Option<String>,
     /// A new title
     #[arg(long, value_name = "TEXT")]
@@ -37,9 +37,8 @@ pub(crate) struct Args {
     /// New artifacts, instead of all the old ones; - reads standard input
     #[arg(long = "artifact", short = 'a', value_name = "[NAME=]FILE", value_parser = ArtifactSource::parse)]
     artifacts: Vec<ArtifactSource>,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsAgent,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
@@ -54,18 +53,14 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         bail!("say what to change: --title, --summary, --risk or --artifact");
     }
     let key = idempotency::new_key();
-    if !connection.agrees(ctx, args.who, "Change the gate?").await? {
+    if !connection.agrees(ctx, args.acting.who, "Change the gate?").await? {
         return Ok(Exit::Waiting);
     }
     let amend = async |client: &Client| {
         let id = find::pending::<Gate>(client, args.id.as_deref()).await?;
         Ok(client.amend_gate(&id, &change, Some(&key)).await?)
     };
-    let gate = connection.ask(ctx, args.who, amend).await?;
-    if ctx.screen.json {
-        ctx.screen.json(&gate)?;
-    } else {
-        ctx.screen.say(format!("{} is now at revision {}", gate.id, gate.revision))?;
-    }
+    let gate = connection.ask(ctx, args.acting.who, amend).await?;
+    ctx.screen.show(&gate, format!("{} is now at revision {}", gate.id, gate.revision))?;
     Ok(Exit::Done)
 }

@@ -1,4 +1,4 @@
-//! `folkmoot gate open`: ask for a decision, and wait for it if you like.
+//! `folkmoot gate open`: ask for a decision, and optionally wait for it.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -9,105 +9,102 @@ use folkmoot_api::{
         Name, Phase, RunId, SessionId, Timeout,
         gate::{Choice, GateKind, OnTimeout, Risk, SelfReview},
     },
-    wire::{Gate, OpenGate},
+    wire::OpenGate,
 };
 
 use super::wait;
 use crate::{
     artifact::{self, ArtifactSource},
-    cli::{ActingAs, word},
+    cli::{AsAgent, word},
     connection::{Connection, find, idempotency},
     context::CliContext,
     exit::Exit,
     terminal::{
-        printable::one_line,
         span,
         style::{self, paint},
     },
-    views,
 };
 
 /// Ask for a decision
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Prints the gate's id; with --wait, what was decided, and the exit code says whether to go on.
+Prints the gate's id. With --wait, prints the decision, and the exit code says whether to continue.
 
 Example:
   git diff main | folkmoot gate open \"Merge the retry fix\" -a change.diff=- --wait && git push")]
 pub(crate) struct Args {
-    /// What is to be decided, in words
+    /// What is to be decided
     #[arg(required_unless_present = "summary_file")]
     summary: Option<String>,
     /// Read the summary from a file; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with = "summary")]
     summary_file: Option<PathBuf>,
-    /// One line; the summary's first unless it is given
+    /// One line (default: the summary's first)
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// What is at stake; medium unless it is given
+    /// The risk (default: medium)
     #[arg(long, value_parser = word::<Risk>(Risk::WORDS))]
     risk: Option<Risk>,
-    /// Show the reviewer a file, as often as you like; - reads standard input
+    /// Show the reviewer a file; can be repeated; - reads standard input
     #[arg(long = "artifact", short = 'a', value_name = "[NAME=]FILE", value_parser = ArtifactSource::parse)]
     artifacts: Vec<ArtifactSource>,
-    /// How long it waits (90s, 30m, 2h, never); the server's policy unless it is given
+    /// How long it waits (90s, 30m, 2h, never) (default: the server's policy)
     #[arg(long, value_name = "SPAN", value_parser = span::parse_timeout)]
     timeout: Option<Timeout>,
-    /// What a timeout does
+    /// What happens at the timeout
     #[arg(long, value_name = "WORD", value_parser = word::<OnTimeout>(OnTimeout::WORDS))]
     on_timeout: Option<OnTimeout>,
-    /// What the reviewer can say
+    /// The possible decisions
     #[arg(long, value_delimiter = ',', value_name = "WORDS", value_parser = word::<Choice>(Choice::WORDS))]
     allow: Option<Vec<Choice>>,
-    /// Who may decide, as often as you like; any reviewer unless it is given
+    /// Who may decide; can be repeated (default: any reviewer)
     #[arg(long = "reviewer", value_delimiter = ',', value_name = "NAME")]
     reviewers: Option<Vec<Name>>,
     /// Approvals needed
     #[arg(long, value_name = "N")]
     quorum: Option<u32>,
-    /// Rejections needed to end it
+    /// Rejections needed
     #[arg(long, value_name = "N")]
     reject_quorum: Option<u32>,
-    /// Whether whoever started the run may decide
+    /// Whether the person who started the run may decide
     #[arg(long, value_name = "WORD", value_parser = word::<SelfReview>(SelfReview::WORDS))]
     self_review: Option<SelfReview>,
-    /// The run that cannot pass
+    /// The run that must wait
     #[arg(long, value_name = "ID")]
     run: Option<RunId>,
     /// The session it belongs to
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,
-    /// Where in the run it stands
+    /// The phase of the run
     #[arg(long)]
     phase: Option<Phase>,
-    /// What sort of request
+    /// The kind of request
     #[arg(long, value_parser = word::<GateKind>(GateKind::WORDS))]
     kind: Option<GateKind>,
-    /// Tell this channel too, as often as you like; `notify list` shows those there are
+    /// Also notify this channel; can be repeated; `notify list` shows the channels
     #[arg(long, value_name = "CHANNEL", value_delimiter = ',')]
     tell: Vec<String>,
-    /// Ask once: while your gate with this key waits, opening it again returns it
+    /// Open it once: while your gate with this key is pending, opening it again returns it
     #[arg(long, value_name = "KEY")]
     dedupe_key: Option<String>,
-    /// The agent that you speak for
+    /// The agent that you act for
     #[arg(long, value_name = "NAME")]
     on_behalf_of: Option<Name>,
-    /// Repeating the command with this key opens no second gate
+    /// With the same key, a repeated command opens no second gate
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     /// Wait until it is decided
     #[arg(long, short)]
     wait: bool,
-    /// Wait at most so long (90s, 30m, 2h); the gate stays open
+    /// Wait at most this long (90s, 30m, 2h); the gate stays open
     #[arg(long, value_name = "SPAN", value_parser = span::parse, requires = "wait")]
     wait_timeout: Option<Duration>,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsAgent,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    let (wait, wait_timeout, who) = (args.wait, args.wait_timeout, args.who);
+    let (wait, wait_timeout, who) = (args.wait, args.wait_timeout, args.acting.who);
     let key = args.idempotency_key.clone().unwrap_or_else(idempotency::new_key);
     let request = request(args)?;
     let open = async |client: &Client| {
@@ -116,8 +113,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     };
     let gate = connection.ask(ctx, who, open).await?;
     if wait {
-        announce(ctx, connection, &gate);
-        return wait::until_decided(ctx, connection, who, &gate.id, wait_timeout).await;
+        return wait::until_decided(ctx, connection, who, &gate, wait_timeout).await;
     }
     if ctx.screen.json {
         ctx.screen.json(&gate)?;
@@ -160,21 +156,4 @@ fn request(args: Args) -> Result<OpenGate> {
         notification_channels: args.tell,
         on_behalf_of: args.on_behalf_of,
     })
-}
-
-/// On stderr, so that stdout holds the decision alone.
-fn announce(ctx: &CliContext, connection: &Connection, gate: &Gate) {
-    let short = find::short(&gate.id);
-    let folkmoot = match &ctx.url {
-        Some(url) => format!("{} --url {url} --token …", ctx.command()),
-        None => ctx.command(),
-    };
-    let command = |text: String| paint(style::COMMAND, text);
-    ctx.screen.note(format!("{} {}", paint(style::STRONG, "Waiting for a decision:"), one_line(&gate.title)));
-    ctx.screen.note(paint(style::FAINT, format!("{} on {}", gate.id, connection.url())));
-    if !ctx.screen.notes_are_read {
-        return ctx.screen.note(format!("  {}", views::gate::A_PERSON_DECIDES));
-    }
-    ctx.screen.note(format!("  yes  {}", command(format!("{folkmoot} approve {short}"))));
-    ctx.screen.note(format!("  no   {}", command(format!("{folkmoot} reject {short} --reason \"…\""))));
 }

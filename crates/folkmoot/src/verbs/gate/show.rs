@@ -1,4 +1,4 @@
-//! `folkmoot gate show`: one gate and all that comes with it.
+//! `folkmoot gate show`: one gate in full.
 
 use anyhow::{Result, bail};
 use folkmoot_api::{
@@ -7,7 +7,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::ActingAs,
+    cli::AsYou,
     clock,
     connection::{Connection, find},
     context::CliContext,
@@ -15,10 +15,10 @@ use crate::{
     views,
 };
 
-/// Show a gate, with what it asks for and what was decided
+/// Show a gate: what it asks for, and the decision
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The gate, or any unique beginning or end of its id; none if only one waits
+    /// The gate, or any unique beginning or end of its id; optional if only one waits
     id: Option<String>,
     /// Print only its diff
     #[arg(long, conflicts_with = "artifact")]
@@ -26,14 +26,13 @@ pub(crate) struct Args {
     /// Print only this artifact
     #[arg(long, value_name = "NAME")]
     artifact: Option<String>,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsYou,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let read = async |client: &Client| Ok(client.gate(&find::any::<Gate>(client, args.id.as_deref()).await?).await?);
-    let gate = connection.ask(ctx, args.who, read).await?;
+    let gate = connection.ask(ctx, args.acting.who, read).await?;
     let wanted = |artifact: &Artifact| match &args.artifact {
         Some(name) => artifact.name == *name,
         None => artifact.media_type == "text/x-diff",
@@ -51,7 +50,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     Ok(Exit::Done)
 }
 
-/// A pipe gets exactly what was sent, a person what is harmless to show.
+/// A pipe gets the exact bytes, a person what is safe to print.
 fn print(ctx: &CliContext, artifact: &Artifact) -> Result<()> {
     let Some(content) = &artifact.content else { bail!("the content of {} was erased", artifact.name) };
     if ctx.screen.json {

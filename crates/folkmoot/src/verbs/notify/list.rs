@@ -12,7 +12,7 @@ use crate::{
     verbs::webhook::events,
 };
 
-/// List channels: of the configuration, and webhooks
+/// List channels: configured ones and webhooks
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 

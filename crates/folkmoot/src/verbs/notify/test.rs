@@ -5,7 +5,7 @@ use folkmoot_api::Client;
 
 use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
-/// Send a test to a channel, and see what comes of it
+/// Send a test message to a channel, and print the result
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Its name, as `notify list` shows it

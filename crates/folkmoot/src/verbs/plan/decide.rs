@@ -1,4 +1,4 @@
-//! Asking the person at the terminal what becomes of a proposal or a checkpoint.
+//! Asks the person at the terminal to decide on a proposal or a checkpoint.
 
 use anyhow::Result;
 use folkmoot_api::{
@@ -22,8 +22,8 @@ use crate::{
     views,
 };
 
-/// Shows what is asked, and asks; `false` if whoever sits there leaves it for now. Without a
-/// terminal others decide.
+/// Shows the gate and asks. Returns `false` if the person leaves. Without a terminal, waits for
+/// others to decide.
 pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, plan: &Plan, id: &GateId) -> Result<bool> {
     let read = async |client: &Client| Ok(client.gate(id).await?);
     let gate = connection.ask(ctx, ActingAs::You, read).await?;
@@ -31,7 +31,7 @@ pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, plan: &Pl
         return Ok(true);
     }
     if ctx.screen.json || !ctx.screen.answers {
-        // Also beside JSON: whoever waits must know for whom.
+        // Printed with --json too, so that the user knows who is waited for.
         anstream::eprintln!("{}", views::plan::waits(ctx, plan, &gate));
         return Ok(true);
     }
@@ -42,7 +42,7 @@ pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, plan: &Pl
     let verdict = Verdict { digest: Some(decide::digest_of_shown(&gate)?), ..verdict };
     let key = idempotency::new_key();
     let decide = async |client: &Client| Ok(client.decide(&gate.id, choice, &verdict, Some(&key)).await?);
-    // Somebody else may have been faster: then the plan goes on with what they said.
+    // Somebody else may have decided first; the plan then continues with that.
     match connection.ask(ctx, ActingAs::You, decide).await {
         Err(error) if views::gate::is_decided(&error) => ctx.screen.note(format!("{error:#}")),
         decided => drop(decided?),

@@ -1,4 +1,4 @@
-//! `folkmoot plan export`: a plan, or what there is of it, to take with you.
+//! `folkmoot plan export`: a plan as a document, complete or not.
 
 use std::path::PathBuf;
 
@@ -8,15 +8,15 @@ use folkmoot_api::{Client, wire::ExportPlan};
 use super::PlanArgs;
 use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit, terminal::printable::printable};
 
-/// Take a plan with you, as Markdown or HTML; also what there is of one that is not complete
+/// Export a plan as Markdown or HTML; an unfinished one as far as it got
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     which: PlanArgs,
-    /// As a page that needs nothing else
+    /// As a self-contained page
     #[arg(long)]
     html: bool,
-    /// Write it to this file; to standard output unless it is given
+    /// The file to write (default: standard output)
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -31,7 +31,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
             std::fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
             ctx.screen.note(format!("Written to {}", path.display()));
         }
-        // What a model wrote could move a terminal's cursor.
+        // Model output could move the terminal's cursor.
         None if ctx.screen.terminal => ctx.screen.raw(&printable(&text))?,
         None => ctx.screen.raw(&text)?,
     }

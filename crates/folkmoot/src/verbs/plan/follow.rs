@@ -1,17 +1,18 @@
-//! Following a plan to its end: how far it is, what it asks, and what came of it.
+//! Follows a plan to its end: progress, gates and the result.
 
 use std::{
     io::Write,
-    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::{GateId, RunId, plan::PlanStatus},
+    core::{GateId, RunId},
+    debate::plan::PlanStatus,
     wire::Plan,
 };
+use parking_lot::Mutex;
 
 use super::decide;
 use crate::{
@@ -35,18 +36,14 @@ pub(crate) async fn run(ctx: &CliContext, connection: &mut Connection, id: &RunI
     };
     let Some(plan) = ended? else {
         let go_on = paint(style::COMMAND, format!("{} plan follow {}", ctx.command(), find::short_run(id)));
-        ctx.screen.note(format!("\nThe plan waits. {go_on} goes on with it."));
+        ctx.screen.note(format!("\nThe plan waits. {go_on} returns to it."));
         return Ok(Exit::Waiting);
     };
-    if ctx.screen.json {
-        ctx.screen.json(&plan)?;
-    } else {
-        ctx.screen.say(views::plan::ended(ctx, &plan))?;
-    }
+    ctx.screen.show(&plan, views::plan::ended(ctx, &plan))?;
     Ok(views::plan::exit(&plan))
 }
 
-/// The plan once it is over; nothing if whoever sits there leaves it.
+/// Follows it to its end. `None` if the person leaves.
 async fn to_the_end(ctx: &CliContext, connection: &mut Connection, id: &RunId) -> Result<Option<Plan>> {
     let mut asked: Option<GateId> = None;
     let drawn = Mutex::new(String::new());
@@ -58,7 +55,7 @@ async fn to_the_end(ctx: &CliContext, connection: &mut Connection, id: &RunId) -
                 plan.waiting_at.is_some() && plan.waiting_at != after
             }
         };
-        // Looked at often within each round, so that it can be seen how far it is.
+        // Polls often within each round, to show the progress.
         let wait = async |client: &Client, round: Duration| {
             let begun = Instant::now();
             loop {
@@ -84,9 +81,9 @@ async fn to_the_end(ctx: &CliContext, connection: &mut Connection, id: &RunId) -
     }
 }
 
-/// A line that is drawn over on a terminal; one after another for a pipe.
+/// Redraws one line on a terminal; prints one after another to a pipe.
 fn draw(ctx: &CliContext, plan: &Plan, drawn: &Mutex<String>) {
-    let mut drawn = drawn.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut drawn = drawn.lock();
     let line = views::plan::progress(plan);
     if line == *drawn || ctx.screen.json || plan.status != PlanStatus::InProgress {
         return;
@@ -100,14 +97,14 @@ fn draw(ctx: &CliContext, plan: &Plan, drawn: &Mutex<String>) {
 }
 
 fn clear(ctx: &CliContext, drawn: &Mutex<String>) {
-    let mut drawn = drawn.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut drawn = drawn.lock();
     if ctx.screen.terminal && !drawn.is_empty() {
         over("");
     }
     drawn.clear();
 }
 
-/// Nobody is left to tell that this failed.
+/// Nobody could be told of this failure.
 fn over(line: &str) {
     let mut out = anstream::stdout().lock();
     let _ = write!(out, "\r\x1b[2K{line}").and_then(|()| out.flush());

@@ -1,9 +1,9 @@
-//! `folkmoot plan list`: the plans there are, the newest first.
+//! `folkmoot plan list`: plans, the newest first.
 
 use anyhow::Result;
 use folkmoot_api::{
     Client,
-    core::plan::PlanStatus,
+    debate::plan::PlanStatus,
     wire::{Plan, PlanQuery},
 };
 
@@ -19,7 +19,7 @@ use crate::{
 /// List plans
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,
 }
@@ -27,14 +27,8 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let query = PlanQuery { limit: Some(args.limit), ..PlanQuery::default() };
     let list = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.plans(&query).await?)).await?;
-    if ctx.screen.json {
-        ctx.screen.json(&list)?;
-    } else if list.plans.is_empty() {
-        ctx.screen.note("There is no plan.");
-    } else {
-        let rows = list.plans.iter().map(|plan| row(plan, ctx.screen.terminal)).collect();
-        ctx.screen.table(&["PLAN", "STATUS", "ITERATION", "STARTED", "GOAL"], rows)?;
-    }
+    let rows = list.plans.iter().map(|plan| row(plan, ctx.screen.terminal)).collect();
+    ctx.screen.list(&list, &["PLAN", "STATUS", "ITERATION", "STARTED", "GOAL"], rows, "There is no plan.", false)?;
     Ok(Exit::Done)
 }
 

@@ -1,4 +1,4 @@
-//! `folkmoot plan show`: where a plan is, and what came of it.
+//! `folkmoot plan show`: the state and the result of a plan.
 
 use anyhow::Result;
 use folkmoot_api::{Client, wire::Plan};
@@ -19,7 +19,7 @@ use crate::{
     views::{self, run::outage_lines},
 };
 
-/// Show where a plan is, and what came of it
+/// Show the state and the result of a plan
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -29,11 +29,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let id = args.which.find(ctx, connection).await?;
     let plan = connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.plan(&id).await?)).await?;
-    if ctx.screen.json {
-        ctx.screen.json(&plan)?;
-    } else {
-        ctx.screen.say(whole(ctx, &plan))?;
-    }
+    ctx.screen.show(&plan, whole(ctx, &plan))?;
     Ok(Exit::Done)
 }
 
@@ -51,7 +47,7 @@ fn whole(ctx: &CliContext, plan: &Plan) -> String {
         Some(_) => format!("{goal}\n{rows}\n\n{}", views::plan::ended(ctx, plan)),
         None => {
             let follow = paint(style::COMMAND, format!("{} plan follow {}", ctx.command(), find::short_run(&plan.id)));
-            format!("{goal}\n{rows}\n\n{follow} goes on with it")
+            format!("{goal}\n{rows}\n\n{follow} returns to it")
         }
     }
 }

@@ -11,21 +11,21 @@ use crate::{
     exit::Exit,
 };
 
-/// Withdraw a question that need not be answered any more; what it halted goes on
+/// Withdraw a question; whatever it halted continues
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Of a question that was denied and goes on halting its asker, because that has not read the denial, it
-releases the asker; the denial stands. What an operator halted is released with `folkmoot lift`.
+A denied question halts its asker until the asker has read the denial. Cancelling it releases the
+asker; the question stays denied. `folkmoot lift` releases what an operator halted.
 
 Examples:
   folkmoot question cancel --asked-by robot --reason \"it asks in a loop\"")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: QuestionArgs,
-    /// All that wait and were asked by this principal, under whatever name
+    /// All pending questions of this principal, under any name
     #[arg(long, value_name = "NAME", conflicts_with = "id")]
     asked_by: Option<Name>,
-    /// Whose token to use; whoever asked may cancel only what halts nobody
+    /// Which token to use; the asker may cancel only questions that halt nobody
     #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
     who: ActingAs,
 }

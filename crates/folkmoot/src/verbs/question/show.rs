@@ -1,4 +1,4 @@
-//! `folkmoot question show`: one question, and what became of it.
+//! `folkmoot question show`: one question and how it ended.
 
 use anyhow::Result;
 use folkmoot_api::{
@@ -8,7 +8,7 @@ use folkmoot_api::{
 };
 
 use crate::{
-    cli::ActingAs,
+    cli::{ActingAs, AsYou},
     clock,
     connection::{Connection, find},
     context::CliContext,
@@ -16,18 +16,17 @@ use crate::{
     views,
 };
 
-/// Show a question, and what became of it
+/// Show a question and how it ended
 #[derive(Debug, clap::Args)]
-#[command(after_help = "With its asker's token (--as agent) a denial is acknowledged, and halts the agent no longer.")]
+#[command(after_help = "With its asker's token (--as agent) a denial is acknowledged and no longer halts the agent.")]
 pub(crate) struct Args {
-    /// The question, or any unique beginning or end of its id; none if only one waits
+    /// The question, or any unique beginning or end of its id; optional if only one waits
     id: Option<String>,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsYou,
 }
 
-/// Says that a denial was heard, once it was shown: whoever did not ask changes nothing by it.
+/// Acknowledges a denial after it was shown. This has an effect only for the asker.
 pub(super) async fn acknowledge(ctx: &CliContext, connection: &mut Connection, question: &Question) -> Result<()> {
     let unheard = question.closed.as_ref().is_some_and(|closed| closed.fetched_at.is_none());
     if question.status == QuestionStatus::Denied && unheard {
@@ -42,13 +41,9 @@ pub(super) async fn acknowledge(ctx: &CliContext, connection: &mut Connection, q
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let read =
         async |client: &Client| Ok(client.question(&find::any::<Question>(client, args.id.as_deref()).await?).await?);
-    let question = connection.ask(ctx, args.who, read).await?;
-    if ctx.screen.json {
-        ctx.screen.json(&question)?;
-    } else {
-        ctx.screen.say(views::question::whole(&question, clock::now()))?;
-    }
-    if args.who == ActingAs::Agent {
+    let question = connection.ask(ctx, args.acting.who, read).await?;
+    ctx.screen.show(&question, views::question::whole(&question, clock::now()))?;
+    if args.acting.who == ActingAs::Agent {
         acknowledge(ctx, connection, &question).await?;
     }
     Ok(Exit::Done)

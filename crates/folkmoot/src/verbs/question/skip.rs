@@ -10,12 +10,12 @@ use crate::{
     exit::Exit,
 };
 
-/// Close a question without an answer; what it halted goes on
+/// Close a question without an answer; whatever it halted continues
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     which: QuestionArgs,
-    /// Whose token to use; whoever asked may skip only what halts nobody
+    /// Which token to use; the asker may skip only questions that halt nobody
     #[arg(long = "as", value_enum, default_value = "you", hide_possible_values = true, value_name = "agent|you")]
     who: ActingAs,
 }

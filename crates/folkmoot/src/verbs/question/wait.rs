@@ -1,22 +1,18 @@
-//! `folkmoot question wait`: wait for the answer to what was asked before.
+//! `folkmoot question wait`: wait for the answer to an existing question.
 
 use std::time::Duration;
 
 use anyhow::Result;
-use folkmoot_api::{Client, core::QuestionId, wire::Question};
+use folkmoot_api::{Client, wire::Question};
 
 use super::show;
 use crate::{
-    cli::ActingAs,
+    cli::{ActingAs, AsAgent},
     connection::{Connection, find, wait},
     context::CliContext,
     exit::Exit,
-    signal,
-    terminal::{
-        printable::printable,
-        span,
-        style::{self, paint},
-    },
+    terminal::{printable::printable, span},
+    verbs::ask,
     views,
 };
 
@@ -24,45 +20,46 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A text is printed bare, any other answer as JSON. Exit code 0: answered, or its default was
-applied; 3: denied, skipped or cancelled; 5: the time was over first. With its asker's token
-(--as agent, the default) a denial is acknowledged, and halts the agent no longer.")]
+applied; 3: denied, skipped or cancelled; 5: timed out. With its asker's token
+(--as agent, the default) a denial is acknowledged and no longer halts the agent.")]
 pub(crate) struct Args {
-    /// The question, or any unique beginning or end of its id; none if only one waits
+    /// The question, or any unique beginning or end of its id; optional if only one waits
     id: Option<String>,
-    /// Wait at most so long (90s, 30m, 2h); the question stays open
+    /// Wait at most this long (90s, 30m, 2h); the question stays open
     #[arg(long, value_name = "SPAN", value_parser = span::parse)]
     timeout: Option<Duration>,
-    /// Whose token to use
-    #[arg(long = "as", value_enum, default_value = "agent", hide_possible_values = true, value_name = "agent|you")]
-    who: ActingAs,
+    #[command(flatten)]
+    acting: AsAgent,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    // Read first: a server that was never there is an error, one that goes away later is waited
-    // for.
+    // Read first: a server that was never reachable is an error; one that disappears later is
+    // waited for.
     let read =
         async |client: &Client| Ok(client.question(&find::any::<Question>(client, args.id.as_deref()).await?).await?);
-    let id = connection.ask(ctx, args.who, read).await?.id;
-    until_closed(ctx, connection, args.who, &id, args.timeout).await
+    let question = connection.ask(ctx, args.acting.who, read).await?;
+    until_closed(ctx, connection, args.acting.who, &question, args.timeout).await
 }
 
-/// Waits, and prints the answer.
+/// Says what is waited for, waits, and prints the answer.
 pub(crate) async fn until_closed(
     ctx: &CliContext,
     connection: &mut Connection,
     who: ActingAs,
-    id: &QuestionId,
+    question: &Question,
     limit: Option<Duration>,
 ) -> Result<Exit> {
-    let interrupted = signal::shutdown()?;
+    let id = &question.id;
+    if question.closed.is_none() {
+        let named = (question.text.as_deref().unwrap_or_default(), id.as_str());
+        let ways = |folkmoot: &str| ask::ways(folkmoot, question);
+        wait::announce(ctx, connection, "Waiting for an answer:", named, ways);
+    }
     let wait = async |client: &Client, round| client.wait_question(id, round).await;
-    let closed = wait::until(ctx, connection, who, limit, wait, |question| question.closed.is_some());
-    let Some(question) = interrupted.run_until_cancelled(closed).await else {
-        let again = paint(style::COMMAND, format!("{} question wait {}", ctx.command(), find::short(id)));
-        ctx.screen.note(format!("The question stays open; {again} waits again."));
+    let (named, is_closed) = (("question", id.as_str()), |question: &Question| question.closed.is_some());
+    let Some(question) = wait::until_stopped(ctx, connection, who, limit, named, wait, is_closed).await? else {
         return Ok(Exit::Waiting);
     };
-    let question = question?;
     let exit = Exit::of_question(&question);
     if ctx.screen.json {
         ctx.screen.json(&question)?;

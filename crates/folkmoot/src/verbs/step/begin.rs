@@ -1,4 +1,4 @@
-//! `folkmoot step begin`: is this to be done?
+//! `folkmoot step begin`: asks whether to do a step.
 
 use anyhow::Result;
 use folkmoot_api::{client, core::journal::EntryStatus};
@@ -12,19 +12,19 @@ use crate::{
     views,
 };
 
-/// Ask whether a step is to be done: exit code 0 if so, 7 if it is done already
+/// Ask whether to do a step: exit code 0 if so, 7 if it is already done
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit codes:
-  0   do it now, then say `folkmoot step done` or `folkmoot step fail`
-  7   it is done already, and its result is printed
-  8   only with --once: it was begun before, and nobody knows whether it was done; look, then say
+  0   do it now, then use `folkmoot step done` or `folkmoot step fail`
+  7   it is already done; its result is printed
+  8   only with --once: it was begun before, and it is unknown whether it was done; check, then use
       `step done` or `step fail`
-  9   it failed before, and that stands
+  9   it failed before
   6   you are halted: run `folkmoot clear AGENT --session SESSION --wait` as it is printed, then ask again
-Without --once, a step that was begun and not ended is simply to be done again.
+Without --once, a step that was begun and not ended is done again.
 
-Example (every other code means: do not do it, and do not go on as if it were done):
+Example (any other code means: do not do it, and do not continue as if it were done):
   folkmoot step begin $run migrate --once
   case $? in
     0) ./migrate || exit; folkmoot step done $run migrate ;;

@@ -1,4 +1,4 @@
-//! `folkmoot step done`: a step is done, and is never done again.
+//! `folkmoot step done`: records a step as done. It is never done again.
 
 use anyhow::Result;
 use folkmoot_api::{core::journal::EntryStatus, wire::RecordStep};
@@ -7,16 +7,16 @@ use serde_json::Value;
 use super::{StepArgs, report};
 use crate::{cli::json, connection::Connection, context::CliContext, exit::Exit};
 
-/// Say that a step is done, and what it gave
+/// Record that a step is done, with its result
 #[derive(Debug, clap::Args)]
 #[command(after_help = "A result never changes: saying the same again is fine, saying another is refused.")]
 pub(crate) struct Args {
     #[command(flatten)]
     which: StepArgs,
-    /// What it gave
+    /// The result
     #[arg(long, value_name = "JSON", value_parser = json)]
     result: Option<Value>,
-    /// What it gave, as it is
+    /// The result, as plain text
     #[arg(long, value_name = "TEXT", conflicts_with = "result")]
     text: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `folkmoot step fail`: a step failed for good.
+//! `folkmoot step fail`: records that a step failed for good.
 
 use anyhow::Result;
 use folkmoot_api::{
@@ -9,7 +9,7 @@ use folkmoot_api::{
 use super::{StepArgs, report};
 use crate::{connection::Connection, context::CliContext, exit::Exit};
 
-/// Say that a step failed, for good
+/// Record that a step failed for good
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// What happened
     #[arg(long, short = 'm', value_name = "TEXT", default_value = "")]
     reason: String,
-    /// Which sort of error
+    /// The error code
     #[arg(long, default_value = "failed")]
     code: String,
 }

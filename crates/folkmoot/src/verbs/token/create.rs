@@ -14,19 +14,19 @@ use crate::{
     exit::Exit,
 };
 
-/// Make a token; its secret is shown once
+/// Create a token; its secret is shown once
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Whom it names
+    /// The name of its owner
     #[arg(required_unless_present = "named", conflicts_with = "named")]
     name: Option<Name>,
-    /// As NAME
+    /// Same as NAME
     #[arg(long = "name", value_name = "NAME", hide = true)]
     named: Option<Name>,
-    /// What they may do; a name has one role
+    /// The role; a name has one role
     #[arg(long, value_parser = word::<Role>(Role::WORDS))]
     role: Role,
-    /// What this token allows beyond the role, as often as you like: halt lets a monitoring agent
+    /// What this token allows beyond the role; can be repeated. `halt` lets a monitoring agent
     /// raise halts
     #[arg(long = "can", value_name = "CAPABILITY", value_delimiter = ',')]
     #[arg(value_parser = word::<Capability>(Capability::WORDS))]
@@ -34,8 +34,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    // Asked once: a second token, whose secret nobody has seen, would be worse than an error.
-    let name = args.name.or(args.named).context("say whom it names")?;
+    // Not retried: a second token whose secret nobody has seen would be worse than an error.
+    let name = args.name.or(args.named).context("name its owner: folkmoot token create NAME --role …")?;
     let request = NewToken { name, role: args.role, capabilities: args.capabilities, kind: TokenKind::Minted };
     let may = if request.role.decides() { ", who can decide without you" } else { "" };
     let ask = format!("Make a token for {} ({}){may}?", request.name, request.role);
@@ -48,7 +48,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         return Ok(Exit::Done);
     }
     ctx.screen.note(format!("Token {} of {} ({}). This is shown once:", token.id, token.name, powers(&token)));
-    // Alone on stdout, so that a script can take it.
+    // Alone on stdout, so that a script can capture it.
     ctx.screen.say(token.token.unwrap_or_default())?;
     Ok(Exit::Done)
 }

@@ -33,7 +33,7 @@ pub(crate) async fn run(_: Args, ctx: &CliContext, connection: &mut Connection) 
     Ok(Exit::Done)
 }
 
-/// Its role, what it allows beyond that, and how its secret is kept where the data folder keeps it.
+/// Its role and capabilities, and its kind if the data folder keeps it.
 pub(super) fn powers(token: &Token) -> String {
     let can: Vec<_> = token.capabilities.iter().map(|capability| capability.word()).collect();
     let kind = if token.kind.is_minted() { String::new() } else { format!(", {}", token.kind) };

@@ -5,7 +5,7 @@ use folkmoot_api::{Client, core::TokenId};
 
 use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
-/// End a token; streams that it opened end too
+/// Revoke a token; its streams end too
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The token's id, as `token list` shows it
@@ -18,10 +18,6 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     }
     let token =
         connection.ask(ctx, ActingAs::You, async |client: &Client| Ok(client.revoke_token(&args.id).await?)).await?;
-    if ctx.screen.json {
-        ctx.screen.json(&token)?;
-    } else {
-        ctx.screen.say(format!("revoked {} of {}", token.id, token.name))?;
-    }
+    ctx.screen.show(&token, format!("revoked {} of {}", token.id, token.name))?;
     Ok(Exit::Done)
 }

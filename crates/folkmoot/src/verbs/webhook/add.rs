@@ -9,22 +9,22 @@ use folkmoot_api::{
 use super::{events, say_secret};
 use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
-/// Tell an address of events; its secret is shown once
+/// Send events to an address; its secret is shown once
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Where to send: https://…
     #[arg(value_name = "URL")]
     address: String,
-    /// What gates call it; the address's host unless it is given
+    /// The name that gates use (default: the address's host)
     #[arg(long)]
     name: Option<Name>,
-    /// What it is told of, as often as you like: gate.opened, gate.*, *
+    /// The events to send; can be repeated: gate.opened, gate.*, *
     #[arg(long, value_name = "EVENT", value_delimiter = ',')]
     events: Vec<Pattern>,
 }
 
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
-    // Asked once: a second webhook, whose secret nobody has seen, would be worse than an error.
+    // Not retried: a second webhook whose secret nobody has seen would be worse than an error.
     let wanted = (!args.events.is_empty()).then_some(args.events);
     let request = NewWebhook { url: args.address, name: args.name, events: wanted };
     if !connection.agrees(ctx, ActingAs::You, &format!("Tell {} what happens?", request.url)).await? {

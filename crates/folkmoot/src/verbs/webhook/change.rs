@@ -6,22 +6,22 @@ use folkmoot_api::{Client, core::delivery::Pattern, wire::ChangeWebhook};
 use super::{WebhookArgs, say};
 use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
-/// Change a webhook's address or events, or stop telling it for a while
+/// Change a webhook's address or events, or disable it
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("what").required(true).multiple(true)))]
 pub(crate) struct Args {
     #[command(flatten)]
     which: WebhookArgs,
-    /// Another address
+    /// The new address
     #[arg(long, value_name = "URL", group = "what")]
     address: Option<String>,
-    /// Other events, as often as you like: gate.opened, gate.*, *
+    /// The new events; can be repeated: gate.opened, gate.*, *
     #[arg(long, value_name = "EVENT", value_delimiter = ',', group = "what")]
     events: Vec<Pattern>,
-    /// Tell it nothing until it is enabled
+    /// Send nothing until it is enabled
     #[arg(long, group = "what", conflicts_with = "enable")]
     disable: bool,
-    /// Tell it again
+    /// Send again
     #[arg(long, group = "what")]
     enable: bool,
 }

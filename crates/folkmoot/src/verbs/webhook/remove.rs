@@ -6,7 +6,7 @@ use folkmoot_api::Client;
 use super::WebhookArgs;
 use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
-/// End a webhook; what still waits for it is dead
+/// Remove a webhook; its undelivered messages are dead
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -22,10 +22,6 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         Ok(client.remove_webhook(&id).await?)
     };
     let webhook = connection.ask(ctx, ActingAs::You, remove).await?;
-    if ctx.screen.json {
-        ctx.screen.json(&webhook)?;
-    } else {
-        ctx.screen.say(format!("removed {}", webhook.name))?;
-    }
+    ctx.screen.show(&webhook, format!("removed {}", webhook.name))?;
     Ok(Exit::Done)
 }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{WebhookArgs, say_secret};
 use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
-/// Give a webhook another secret, which is shown once
+/// Give a webhook a new secret, which is shown once
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -16,7 +16,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     if !connection.agrees(ctx, ActingAs::You, "Give the webhook a new secret?").await? {
         return Ok(Exit::Waiting);
     }
-    // Asked once, as in `webhook add`.
+    // Not retried, as in `webhook add`.
     let client = connection.client(ActingAs::You)?;
     let id = args.which.find(&client).await?.id;
     let webhook = client.rotate_webhook(&id).await?;

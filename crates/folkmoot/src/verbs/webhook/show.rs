@@ -6,7 +6,7 @@ use folkmoot_api::Client;
 use super::{WebhookArgs, say};
 use crate::{cli::ActingAs, connection::Connection, context::CliContext, exit::Exit};
 
-/// Look at a webhook
+/// Show a webhook
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

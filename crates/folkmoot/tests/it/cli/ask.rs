@@ -61,7 +61,9 @@ fn a_wait_that_is_over_first_is_5_and_leaves_the_question_open() {
     let desk = Desk::new();
     let asked = desk.run(&["ask", "Which colour?", "--default", "blue", "--wait", "--wait-timeout", "100ms"]);
     assert_eq!((asked.code, asked.stdout.as_str()), (5, ""), "a waiter's own time applies no default: {asked:?}");
-    assert_eq!(desk.run(&["question", "wait", "--timeout", "50ms"]).code, 5);
+    let waited = desk.run(&["question", "wait", "--timeout", "50ms"]);
+    assert_eq!(waited.code, 5, "{waited:?}");
+    assert!(waited.stderr.contains("Waiting for an answer: Which colour?\n"), "{waited:?}");
     desk.questions(1);
 }
 

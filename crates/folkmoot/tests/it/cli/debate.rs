@@ -140,6 +140,26 @@ fn a_decision_from_elsewhere_lets_it_go_on() {
     assert_eq!(code, 0, "{said}");
 }
 
+/// A line whose typing began at a gate that others have settled decides nothing at the next one.
+#[test]
+fn what_is_typed_for_a_gate_that_others_settled_does_not_decide_the_next() {
+    let desk = Desk::new();
+    let Some(mut talk) = Talk::begin(&desk, &typed("--gate proposal --gate convergence")) else { return };
+    talk.when(ASK, "a");
+    let gates = desk.pending(1);
+    // The halt keeps the next gate from opening before the line is typed.
+    let halt = desk.say(&["halt", "all", "--reason", "a gap"]);
+    desk.say(&["approve", "-y", gates[0]["id"].as_str().unwrap()]);
+    talk.when("Halted by", "\na\n");
+    desk.say(&["lift", &halt]);
+    talk.when("convergence", "");
+    talk.when(ASK, "r\n");
+    talk.when("Why not?", "I have looked at it now\n");
+    talk.when("gate_rejected", "");
+    let (code, said) = talk.end();
+    assert_eq!(code, 3, "{said}");
+}
+
 /// In a pipe it says how others decide, waits for them, and prints what came of it and nothing
 /// else.
 #[test]

@@ -30,7 +30,9 @@ fn a_wait_that_is_over_before_the_gate_is_4_and_leaves_it_open() {
     let desk = Desk::new();
     let ended = desk.run(&["gate", "open", "Deploy", "--wait", "--wait-timeout", "100ms"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (4, "still waiting\n"), "{ended:?}");
-    assert_eq!(desk.run(&["gate", "wait", "--timeout", "50ms"]).code, 4);
+    let waited = desk.run(&["gate", "wait", "--timeout", "50ms"]);
+    assert_eq!(waited.code, 4, "{waited:?}");
+    assert!(waited.stderr.contains("Waiting for a decision: Deploy\n"), "{waited:?}");
     desk.pending(1);
 }
 

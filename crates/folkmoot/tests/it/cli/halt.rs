@@ -75,3 +75,16 @@ fn admins_halt_and_so_does_a_monitoring_agent_that_may_but_only_admins_lift() {
     assert_eq!((refused.code, refused.stderr.contains("may not lift")), (1, true), "{refused:?}");
     assert_eq!(say(&["lift"]).code, 0);
 }
+
+#[test]
+fn all_halts_of_one_principal_are_lifted_at_once() {
+    let desk = Desk::new();
+    let monitor = desk.say(&["token", "create", "monitor", "--role", "agent", "--can", "halt"]);
+    for agent in ["a1", "a2", "a3"] {
+        desk.say(&["--token", &monitor, "halt", "agent", agent, "--reason", "too fast"]);
+    }
+    desk.say(&["halt", "agent", "a1", "--reason", "mine"]);
+    assert_eq!(desk.say(&["lift", "--raised-by", "monitor"]), "lifted 3 that monitor raised");
+    assert_eq!((desk.run(&["clear", "a1"]).code, desk.run(&["clear", "a2"]).code), (6, 0));
+    assert_eq!(desk.run(&["lift", "--raised-by", "monitor"]).code, 0);
+}

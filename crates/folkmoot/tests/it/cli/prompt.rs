@@ -35,6 +35,19 @@ fn at_a_terminal_the_gate_is_shown_and_only_yes_is_yes() {
 }
 
 #[test]
+fn at_a_terminal_nobody_approves_at_high_risk_what_was_not_shown() {
+    for (risk, whole) in [("low", false), ("high", true), ("critical", true)] {
+        let desk = Desk::new();
+        let diff = format!("{}+the last line\n", "+one of many\n".repeat(60));
+        desk.run_with(&["gate", "open", "Deploy", "--risk", risk, "-a", "change.diff=-"], &diff);
+        let Some(ended) = at_a_terminal(&desk, "approve", "y\n") else { return };
+        assert_eq!(ended.code, 0, "{ended:?}");
+        assert_eq!(ended.stdout.contains("+the last line"), whole, "{risk}: {ended:?}");
+        assert_eq!(ended.stdout.contains("more lines"), !whole, "{risk}: {ended:?}");
+    }
+}
+
+#[test]
 fn yes_can_be_said_beforehand() {
     let desk = Desk::new();
     desk.say(&["gate", "open", "Deploy"]);

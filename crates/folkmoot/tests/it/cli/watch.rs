@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Terminal;
+use super::{Desk, Terminal, talk::Talk};
 use crate::server::{Server, folkmoot, folkmoot_with, signal};
 
 #[test]
@@ -19,6 +19,20 @@ fn every_event_is_one_line() {
     assert!(decided.contains("gate.decided") && decided.ends_with("rejected: not on a Friday"), "{decided}");
     signal(watch.pid(), "INT");
     assert_eq!(watch.finish().code, 0);
+}
+
+#[test]
+fn a_long_event_is_wrapped_between_words() {
+    const WORD: &str = "incomprehensibilities";
+    let desk = Desk::new();
+    desk.say(&["gate", "open", &format!("{} at-last", [WORD; 12].join(" "))]);
+    let Some(mut talk) = Talk::begin(&desk, "watch --after 0") else { return };
+    talk.when("at-last", "\u{3}");
+    let (_, said) = talk.end();
+    for line in said.lines().filter(|line| line.contains("incomp")) {
+        assert!(line.chars().count() < 140, "100 columns and colours: {line}");
+        assert!(!WORD.starts_with(line.split(' ').next_back().unwrap().trim_end()) || line.trim_end().ends_with(WORD));
+    }
 }
 
 #[test]

@@ -6,12 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use folkmoot_api::{
     Client,
     client::DebateFrame,
-    core::{
-        GateId, RunId,
-        agent::DebatePhase,
-        debate::{DebateEvent, record::DebateStatus},
-        gate::Choice,
-    },
+    core::{GateId, RunId, gate::Choice},
+    debate::{DebateEvent, agent::DebatePhase, record::DebateStatus},
     wire::{Agents, DebateGates, DebateResults, DebateTurnQuery, NewAgent, PhaseSwitch, StartDebate, Verdict},
 };
 use futures_util::StreamExt;
@@ -182,7 +178,7 @@ fn debate() -> StartDebate {
         max_rounds: Some(1),
         tool_calls_max: Some(0),
         self_evolvement_iterations: Some(1),
-        phases: [(DebatePhase::Dehallucination, PhaseSwitch(folkmoot_api::core::debate::Switch::On))].into(),
+        phases: [(DebatePhase::Dehallucination, PhaseSwitch(folkmoot_api::debate::Switch::On))].into(),
         gates: Some(DebateGates {
             enabled: true,
             gate_points: vec![DebatePhase::Proposal, DebatePhase::Convergence],

@@ -4,7 +4,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use folkmoot_api::{
-    core::{GateId, gate::Choice, plan::PlanStatus},
+    core::{GateId, gate::Choice},
+    debate::plan::PlanStatus,
     wire::{StartPlan, Verdict},
 };
 

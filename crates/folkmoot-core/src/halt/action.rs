@@ -1,0 +1,46 @@
+//! What can be wanted of a halt, and the rows that it takes.
+
+use super::{Halt, NewHalt, lift, raise};
+use crate::{
+    Actor, Commit, HaltId, Needs, Quota,
+    clearance::Others,
+    judge::{Case, RefusedWith},
+};
+
+/// What can be wanted of a halt.
+#[derive(Clone, Debug)]
+pub enum Action {
+    Raise(NewHalt),
+    Lift { halt: HaltId },
+}
+
+/// The rows of halts that were there.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    pub halt: Option<Halt>,
+    /// What else holds the same agent, session and everyone.
+    pub others: Others,
+}
+
+impl Action {
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Action::Raise(_) => "halt.raise",
+            Action::Lift { .. } => "halt.lift",
+        }
+    }
+
+    pub(crate) fn needs<'a>(&'a self, by: &'a Actor, quota: &Quota) -> Needs<'a> {
+        match self {
+            Action::Raise(_) => Needs { usage: quota.of_halts(by), ..Needs::default() },
+            Action::Lift { halt } => Needs { halt: Some(halt), ..Needs::default() },
+        }
+    }
+
+    pub(crate) fn judge(&self, case: &Case<'_>, loaded: crate::Loaded) -> Result<Commit, RefusedWith> {
+        match self {
+            Action::Raise(new_halt) => raise::judge(case, new_halt, loaded.usage),
+            Action::Lift { halt } => lift::judge(case, halt, loaded.halt),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What can be wanted of a run, and the rows that it takes.
+
+use super::{
+    Conclusion, NewRun, ParkRequest, Run, as_agent, cancel, claim, correct, end, park, record, resume, start, stop,
+    timer,
+};
+use crate::{
+    Actor, Commit, Digest, Gate, Name, Question, RunId, SessionId, Timestamp,
+    clearance::Others,
+    journal::{Entry, EntryKey, Fence, JournalWrite},
+    judge::{Case, RefusedWith},
+    quota::Quota,
+    record::Correction,
+};
+
+/// What can be wanted of a run.
+#[derive(Clone, Debug)]
+pub enum Action {
+    Start(Box<NewRun>),
+    /// A worker takes a run.
+    Claim {
+        run: RunId,
+        /// The worker's node.
+        node: Name,
+    },
+    /// Writes to a run's journal.
+    Record(Box<JournalWrite>),
+    /// A worker has nothing to do for a run.
+    Park(ParkRequest),
+    /// A run's timer is due.
+    TimerDue {
+        run: RunId,
+    },
+    /// A worker cannot go on with a run.
+    Stop {
+        run: RunId,
+        /// The claim under which it was worked on.
+        epoch: u64,
+        /// Which sort of problem.
+        code: String,
+        /// What happened, and what to do.
+        message: String,
+    },
+    /// A run reached its end.
+    End {
+        run: RunId,
+        /// Why it may be said.
+        fence: Fence,
+        conclusion: Conclusion,
+    },
+    /// Ends a run, in any state.
+    Cancel {
+        run: RunId,
+        reason: String,
+    },
+    /// Lets a run that stopped go on.
+    Resume {
+        run: RunId,
+    },
+    /// Changes a text of a record.
+    CorrectRecord(Box<Correction>),
+}
+
+/// The rows of runs that a command needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs<'a> {
+    /// This run, with its wake-ups, whether its node lives, and whether its parent is over.
+    pub id: Option<&'a RunId>,
+    /// That run's questions that wait or hold somebody.
+    pub open_questions: bool,
+    /// Of that run's gates those that wait, the last one that stopped it, the last one that is to
+    /// come back changed, and the last one that people approved.
+    pub gates: bool,
+    /// This line of that run's journal.
+    pub entry: Option<&'a EntryKey>,
+    /// Whether something holds each of these agents in this session.
+    pub held: Option<(&'a [Name], &'a SessionId)>,
+}
+
+/// The rows of runs that were there.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    pub run: Option<Run>,
+    /// How often something has changed for it.
+    pub wakes: u64,
+    /// Until when the node that holds it is known to live.
+    pub alive_until: Option<Timestamp>,
+    /// Whether the run that started it is over.
+    pub parent_over: bool,
+    /// Its gates: at least those that wait, the last one that stopped it, and the last one that
+    /// people approved.
+    pub gates: Vec<Gate>,
+    /// Its questions that wait, or hold somebody because a denial was not fetched, each with
+    /// whether anything but these questions holds what it holds.
+    pub open_questions: Vec<(Question, Others)>,
+    /// The line of its journal.
+    pub entry: Option<Entry>,
+    /// Of the agents that were asked about, whether one is held by nothing.
+    pub any_agent_free: bool,
+}
+
+impl Action {
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Action::Start(_) => "run.start",
+            Action::Claim { .. } => "run.claim",
+            Action::Record(_) => "run.record",
+            Action::Park(_) => "run.park",
+            Action::TimerDue { .. } => "run.timer_due",
+            Action::Stop { .. } => "run.stop",
+            Action::End { .. } => "run.end",
+            Action::Cancel { .. } => "run.cancel",
+            Action::Resume { .. } => "run.resume",
+            Action::CorrectRecord(_) => "run.correct_record",
+        }
+    }
+
+    pub(crate) fn is_personal(&self) -> bool {
+        match self {
+            Action::Start(_)
+            | Action::End { .. }
+            | Action::Cancel { .. }
+            | Action::Resume { .. }
+            | Action::CorrectRecord(_) => true,
+            // An agent records what it does with its own token.
+            Action::Record(_) => false,
+            // Only Folkmoot itself does these.
+            Action::Claim { .. } | Action::Park(_) | Action::TimerDue { .. } | Action::Stop { .. } => false,
+        }
+    }
+
+    pub(crate) fn on_behalf_of(&self) -> Option<&Name> {
+        match self {
+            Action::Record(journal_write) => journal_write.entry.agent_id.as_ref(),
+            Action::Start(_)
+            | Action::Claim { .. }
+            | Action::Park(_)
+            | Action::TimerDue { .. }
+            | Action::Stop { .. }
+            | Action::End { .. }
+            | Action::Cancel { .. }
+            | Action::Resume { .. }
+            | Action::CorrectRecord(_) => None,
+        }
+    }
+
+    pub(crate) fn needs<'a>(&'a self, by: &'a Actor, quota: &Quota) -> crate::Needs<'a> {
+        let (mut needs, mut all) = (Needs::default(), crate::Needs::default());
+        match self {
+            Action::Start(new_run) => {
+                needs.id = Some(&new_run.id);
+                all.usage = quota.of_runs(by).filter(|_| new_run.workflow.is_some());
+                all.principals = vec![as_agent(&new_run.id)];
+            }
+            Action::Record(journal_write) => {
+                (needs.id, needs.entry) = (Some(&journal_write.run), Some(&journal_write.entry.key));
+                needs.gates = journal_write.waits_for_gates();
+                all.contents = journal_write.shown_contents();
+                // Whom a workflow names was looked at when it was started, or is its code's to say.
+                if journal_write.fence == Fence::Owner {
+                    all.principals = journal_write.entry.agent_id.iter().cloned().collect();
+                }
+            }
+            Action::Park(request) => {
+                needs.id = Some(&request.run);
+                needs.held = (!request.held.is_empty()).then_some((request.held.as_slice(), &request.session_id));
+            }
+            Action::Claim { run, .. }
+            | Action::TimerDue { run }
+            | Action::Stop { run, .. }
+            | Action::Resume { run } => needs.id = Some(run),
+            Action::End { run, .. } | Action::Cancel { run, .. } => {
+                needs = Needs { id: Some(run), open_questions: true, gates: true, ..needs };
+            }
+            Action::CorrectRecord(correction) => {
+                needs.id = Some(&correction.record.run_id);
+                all.contents = vec![Digest::of(correction.text.as_bytes())].into();
+            }
+        }
+        crate::Needs { run: needs, ..all }
+    }
+
+    pub(crate) fn judge(&self, case: &Case<'_>, loaded: crate::Loaded) -> Result<Commit, RefusedWith> {
+        match self {
+            Action::Start(new_run) => start::judge(case, new_run, loaded),
+            Action::Claim { run, node } => claim::judge(case, run, node, loaded.run),
+            Action::Record(journal_write) => record::judge(case, journal_write, loaded.run),
+            Action::Park(request) => park::judge(case, request, loaded.run),
+            Action::TimerDue { run } => timer::judge(case, run, loaded.run.run),
+            Action::Stop { run, epoch, code, message } => {
+                stop::judge(case, run, *epoch, (code, message), loaded.run.run)
+            }
+            Action::End { run, fence, conclusion } => end::judge(case, run, *fence, conclusion, loaded.run),
+            Action::Cancel { run, reason } => cancel::judge(case, run, reason, loaded.run),
+            Action::Resume { run } => resume::judge(case, run, loaded.run.run),
+            Action::CorrectRecord(correction) => correct::judge(case, correction, loaded.run.run),
+        }
+    }
+}

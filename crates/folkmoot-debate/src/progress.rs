@@ -1,0 +1,73 @@
+//! How far a debate is: the fold of what it told.
+
+use super::{DebateEvent, TurnState, Turns};
+use crate::agent::DebatePhase;
+use folkmoot_core::Name;
+
+#[cfg(test)]
+mod tests;
+
+/// How far a debate is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DebateProgress {
+    /// The round that was begun last; 0 before the first.
+    pub round: u32,
+    /// The phase that was begun last.
+    pub phase: Option<DebatePhase>,
+    /// Who leads it.
+    pub leader: Option<Name>,
+    /// Those of the phase who have not spoken in it yet, in their order; nobody once it is over.
+    pub speaking: Vec<Name>,
+    /// How many turns there were.
+    pub turns: Turns,
+    /// Votes of this round that count.
+    pub votes: u32,
+    /// What models took, in tokens.
+    pub tokens: u64,
+    /// What they cost, in millionths of a dollar.
+    pub usd_micros: u64,
+}
+
+impl DebateProgress {
+    /// What is known after this was told too.
+    pub fn apply(&mut self, told: &DebateEvent) {
+        match told {
+            DebateEvent::RoundStarted { round } => {
+                self.round = *round;
+                self.votes = 0;
+            }
+            DebateEvent::PhaseStarted { phase, round, leader, speakers, .. } => {
+                self.round = *round;
+                self.phase = Some(*phase);
+                self.leader = Some(leader.clone());
+                self.speaking = speakers.iter().flatten().cloned().collect();
+            }
+            DebateEvent::PhaseCompleted { .. } => self.speaking.clear(),
+            DebateEvent::Turn { agent, state, tokens, usd_micros, .. } => {
+                self.speaking.retain(|name| name != agent);
+                let count = match state {
+                    TurnState::Answered => &mut self.turns.answered,
+                    TurnState::Unparsed => &mut self.turns.unparsed,
+                    TurnState::Failed => &mut self.turns.failed,
+                    TurnState::Refused => &mut self.turns.refused,
+                };
+                *count = count.saturating_add(1);
+                self.tokens = self.tokens.saturating_add(*tokens);
+                self.usd_micros = self.usd_micros.saturating_add(*usd_micros);
+            }
+            DebateEvent::Vote { refused: None, .. } => self.votes = self.votes.saturating_add(1),
+            DebateEvent::Vote { refused: Some(_), .. }
+            | DebateEvent::Started { .. }
+            | DebateEvent::ConfigChanged { .. }
+            | DebateEvent::LessonsShown { .. }
+            | DebateEvent::RoundCompleted { .. }
+            | DebateEvent::Tested { .. }
+            | DebateEvent::Reflected { .. }
+            | DebateEvent::Version { .. }
+            | DebateEvent::Rebalanced { .. }
+            | DebateEvent::Hook { .. }
+            | DebateEvent::Error { .. }
+            | DebateEvent::Completed { .. } => {}
+        }
+    }
+}

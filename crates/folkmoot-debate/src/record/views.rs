@@ -1,0 +1,13 @@
+//! The tables of the design as people query them.
+
+use folkmoot_core::record::View;
+
+/// What the run, its gates and its questions say is not kept again, and long texts are artifacts.
+/// So the tables of the design are views: none of their columns can disagree with where it comes
+/// from. Shares are kept as hundredths.
+pub const VIEWS: &[View] = &[
+    View { name: "debate_sessions", sql: include_str!("views/debate_sessions.sql") },
+    View { name: "debate_turns", sql: include_str!("views/debate_turns.sql") },
+    View { name: "code_versions", sql: include_str!("views/code_versions.sql") },
+    View { name: "debate_logs", sql: include_str!("views/debate_logs.sql") },
+];

@@ -1,0 +1,3 @@
+//! The rules of debates by what they take from outside.
+
+mod parsers;
