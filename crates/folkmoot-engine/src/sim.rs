@@ -411,9 +411,10 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<FinishedLi
 async fn kept_by(engine: &Engine, run: &RunId) -> Result<Vec<String>, Error> {
     let store = &engine.0.store;
     let query = RecordQuery { runs: vec![run.clone()], limit: u32::MAX, ..RecordQuery::default() };
-    let shown = |RecordView { mut record, texts }: RecordView| {
-        record.fields.retain(|name, _| !name.ends_with("_ms"));
-        format!("{} {} {texts:?}", record.collection, serde_json::Value::Object(record.fields))
+    let shown = |RecordView { record, texts }: RecordView| {
+        let mut fields = serde_json::Value::Object(record.fields);
+        remove_durations(&mut fields);
+        format!("{} {fields} {texts:?}", record.collection)
     };
     let mut kept: Vec<String> = store.records(query).await?.into_iter().map(shown).collect();
     if !kept.is_empty() {
@@ -422,6 +423,23 @@ async fn kept_by(engine: &Engine, run: &RunId) -> Result<Vec<String>, Error> {
     // Branches write in whichever order they get to it.
     kept.sort();
     Ok(kept)
+}
+
+/// Removes what is measured by the real clock, also from JSON that a field holds as text.
+fn remove_durations(fields: &mut serde_json::Value) {
+    match fields {
+        serde_json::Value::Object(fields) => {
+            fields.retain(|name, _| !name.ends_with("_ms"));
+            fields.values_mut().for_each(remove_durations);
+        }
+        serde_json::Value::String(text) if text.starts_with('{') => {
+            if let Ok(mut inner) = serde_json::from_str(text) {
+                remove_durations(&mut inner);
+                *text = inner.to_string();
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Looks at what waits, and says what the scenario has them say.

@@ -24,8 +24,6 @@ const INTEGRITY_CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many instructions SQLite executes before it checks the time limit.
 const INSTRUCTIONS: i32 = 100_000;
 
-/// The schema version since which webhooks record their key.
-pub(crate) const WITH_KEYS: i64 = 6;
 pub(crate) const WEBHOOKS: &str = "SELECT name, key_id FROM webhooks WHERE removed_at IS NULL ORDER BY name";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,10 +80,7 @@ fn look(mut connection: Connection, path: &Path) -> Result<Health, Error> {
     let head = sqlite::head(&connection)?;
     let sql = "SELECT at FROM events ORDER BY position DESC LIMIT 1";
     let last_event = sqlite::all(&connection, sql, &[], |row| row.int(0))?.pop().map(Timestamp::from_micros);
-    let webhooks = match schema >= WITH_KEYS {
-        true => sqlite::all(&connection, WEBHOOKS, &[], read_webhook)?,
-        false => Vec::new(),
-    };
+    let webhooks = sqlite::all(&connection, WEBHOOKS, &[], read_webhook)?;
     let until = Instant::now() + INTEGRITY_CHECK_TIMEOUT;
     connection.progress_handler(INSTRUCTIONS, Some(move || Instant::now() > until)).map_err(sqlite::failed)?;
     let whole = match sqlite::check_integrity(&connection, "quick_check") {

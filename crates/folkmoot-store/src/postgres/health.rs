@@ -55,12 +55,8 @@ pub async fn look_at_postgres(url: &str) -> Result<Health, Error> {
         let sql = "SELECT at FROM events ORDER BY position DESC LIMIT 1";
         let last = transaction.query_opt(sql, &[]).await.map_err(failed)?;
         let last_event = last.map(|row| row.int(0)).transpose()?.map(Timestamp::from_micros);
-        let mut webhooks = Vec::new();
-        if schema >= health::WITH_KEYS {
-            for row in transaction.query(health::WEBHOOKS, &[]).await.map_err(failed)? {
-                webhooks.push(health::read_webhook(&row)?);
-            }
-        }
+        let webhooks = transaction.query(health::WEBHOOKS, &[]).await.map_err(failed)?;
+        let webhooks = webhooks.iter().map(|row| health::read_webhook(row)).collect::<Result<_, _>>()?;
         Ok(Health { schema, newest: migrate::newest(), head, last_event, webhooks, now, of })
     });
     let looked = looked.await.unwrap_or_else(|_| Err(silent()));

@@ -249,7 +249,8 @@ impl SqliteWriter {
     }
 
     fn create_view(&self, View { name, sql }: &View) -> Result<(), Error> {
-        let create = format!("CREATE VIEW {name} AS {sql}");
+        // SQLite keeps the text without white space at its end.
+        let create = format!("CREATE VIEW {name} AS {}", sql.trim_end());
         let known = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?1";
         let known = super::all(&self.connection, known, &[Value::Text((*name).into())], |row| row.text(0))?;
         if known.contains(&create) {

@@ -108,7 +108,8 @@ async fn an_admin_corrects_and_removes_a_lesson_and_later_debates_see_what_stand
         let payload: Value = serde_json::from_str(entry["payload"].as_str().unwrap()).unwrap();
         assert_eq!((&entry["actor"], &payload["lesson"]), (&json!(ADMIN), &learnt["id"]));
         assert_eq!(payload["reason"], "it was the wrong way round");
-        assert_eq!(payload["records"][0]["contents"][1], corrected["digest"]);
+        let contents = payload["records"][0]["contents"].as_array().unwrap();
+        assert!(contents.contains(&corrected["digest"]), "{payload}");
         last.verifies().await;
 
         // Once more, and away with it.

@@ -86,7 +86,8 @@ fn random_command(random: &mut Random, gates: &Mutex<Vec<Gate>>) -> folkmoot_cor
             new_gate.summary = format!("summary {}", random.below(3));
             new_gate.run_id = (random.below(3) == 0).then(|| format!("run-{}", random.below(20)).parse().unwrap());
             new_gate.dedupe_key = (random.below(3) == 0).then(|| format!("key-{}", random.below(5)));
-            new_gate.timeout = Some(Timeout::After(minutes(1 + random.below(90) as u64)));
+            // Few lengths, so that some who ask twice ask for the same.
+            new_gate.timeout = Some(Timeout::After(minutes([2, 15, 90][random.below(3)])));
             new_gate.quorum = Some(1 + random.below(2) as u32);
             new_gate.notification_channels = vec!["ops".to_owned()];
             return open(agent(owner), new_gate);

@@ -128,8 +128,8 @@ fn a_turn_that_nobody_said(database: Database) {
     let mut past = Past::new(database);
     assert_eq!(past.verified().0.code, 0);
     past.change(
-        "INSERT INTO turns (run_id, id, place, round, phase, agent_id, agent_role, provider, model, content_digest,
-         response_time_ms, created_at) VALUES ('ghost', 'x', 1, 1, 'proposal', 'a', 'proposer', 'p', 'm', 'sha256:', 1, 1)",
+        "INSERT INTO records (run_id, collection, id, place, fields, texts, created_at, expires_at)
+         VALUES ('ghost', 'debate_turns', 'x', 1, '{}', '{}', 1, 9223372036854775807)",
     );
     let plain = past.verified().0;
     let told = plain.stdout.contains("run:ghost") && plain.stdout.contains("there is no such run");

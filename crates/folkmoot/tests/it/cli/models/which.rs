@@ -113,11 +113,11 @@ fn a_person_at_the_terminal_chooses_a_model_that_listens_and_is_remembered() {
         })
     };
     let Some(mut talk) = begin("ask-model Hello?") else { return };
-    talk.when("Ask it, now and from now on? [y/N]", "n\n");
+    talk.when("Use it, now and from now on? [y/N]", "n\n");
     talk.when("This is a rehearsal", "");
     assert_eq!((talk.end().0, ollama.chats()), (0, 0));
     let mut talk = begin("ask-model Hello?").unwrap();
-    talk.when("Ask it, now and from now on? [y/N]", "y\n");
+    talk.when("Use it, now and from now on? [y/N]", "y\n");
     talk.when("local_model.json remembers it", "");
     talk.when("Fine.", "");
     assert_eq!((talk.end().0, ollama.chats()), (0, 1));
