@@ -12,7 +12,7 @@ RUN curl --proto '=https' --tlsv1.2 -sSf https://static.rust-lang.org/rustup/rus
  && rm /tmp/rustup.sh
 WORKDIR /src
 COPY . .
-RUN cargo build --locked --profile dist -p folkmoot \
+RUN cargo build --locked --profile dist --features otel -p folkmoot \
  && install -D target/dist/folkmoot /out/usr/bin/folkmoot \
  && /out/usr/bin/folkmoot man /out/usr/share/man/man1
 

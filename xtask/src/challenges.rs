@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         }
     }
     // As `cargo test` does it, so that nothing is built twice.
-    let built = cargo().args(["test", "--locked", "--workspace", "--no-run", "--quiet"]).status();
+    let built = cargo().args(["test", "--locked", "--workspace", "--all-features", "--no-run", "--quiet"]).status();
     ensure!(built.context("cannot start cargo")?.success(), "the server cannot be built; see above");
     let server = Server::start()?;
     let begun = Instant::now();

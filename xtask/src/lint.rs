@@ -14,5 +14,14 @@ pub(crate) fn run() -> Result<ExitCode> {
     if !cargo().args(["fmt", "--all", "--check"]).status()?.success() {
         bail!("run `cargo fmt --all`");
     }
-    exit_code(cargo().args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
+    exit_code(cargo().args([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--all-features",
+        "--locked",
+        "--",
+        "-D",
+        "warnings",
+    ]))
 }

@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         }
     }
     // As `cargo test` does it, so that nothing is built twice.
-    let built = cargo().args(["test", "--locked", "--workspace", "--no-run", "--quiet"]).status();
+    let built = cargo().args(["test", "--locked", "--workspace", "--all-features", "--no-run", "--quiet"]).status();
     ensure!(built.context("cannot start cargo")?.success(), "the binary cannot be built; see above");
     let mut script = Command::new("python3");
     script.arg(root().join("xtask/readme/readme.py")).arg(root().join("README.md")).arg(target_dir().join("debug"));

@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     let cluster = Cluster::start(Sync::Off)?;
 
     let mut test = cargo();
-    test.args(["test", "--locked", "--no-fail-fast"]);
+    test.args(["test", "--locked", "--no-fail-fast", "--all-features"]);
     if !names_packages(arguments) {
         test.arg("--workspace");
     }

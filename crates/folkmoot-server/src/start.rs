@@ -16,6 +16,7 @@ use folkmoot_workflows::{
     plan::Planner,
     tools::jail::Helper,
 };
+use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -84,7 +85,13 @@ pub struct Server {
 
 impl Server {
     /// Takes the folder's lock, opens the database, recovers, and listens.
-    pub async fn start(mut config: Config) -> Result<Self, StartError> {
+    ///
+    /// Boxed, so that it is compiled once, and not again in each function that awaits it.
+    pub fn start(config: Config) -> BoxFuture<'static, Result<Self, StartError>> {
+        Box::pin(Self::recover_and_listen(config))
+    }
+
+    async fn recover_and_listen(mut config: Config) -> Result<Self, StartError> {
         let lock = config.data.lock()?;
         let unusable = |error| StartError::Folder { path: config.data.path().to_owned(), error };
         // The previous server is dead. Until this one is ready, there is none.

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, anyhow, bail};
 use folkmoot_api::{Client, client, wire::Problem};
 use folkmoot_server::{LocalTokens, StartError};
+use futures_util::future::LocalBoxFuture;
 
 use crate::{
     cli::ActingAs,
@@ -349,7 +350,12 @@ impl TokenSource {
     }
 }
 
-async fn in_folder(ctx: &CliContext) -> Result<Connection> {
+fn in_folder(ctx: &CliContext) -> LocalBoxFuture<'_, Result<Connection>> {
+    // Boxed: every request of a verb may have to find the server again.
+    Box::pin(find_in_folder(ctx))
+}
+
+async fn find_in_folder(ctx: &CliContext) -> Result<Connection> {
     let begun = Instant::now();
     let is_first = matches!(ctx.data.tokens(), Ok(None));
     loop {

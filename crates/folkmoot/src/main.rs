@@ -15,6 +15,7 @@ mod logging;
 mod service;
 mod set_up;
 mod signal;
+#[cfg_attr(not(feature = "otel"), path = "without_telemetry.rs")]
 mod telemetry;
 mod terminal;
 mod verbs;

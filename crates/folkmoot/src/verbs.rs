@@ -49,6 +49,7 @@ mod webhook;
 
 use anyhow::Result;
 use clap::{Command, Subcommand};
+use futures_util::future::LocalBoxFuture;
 
 use crate::{connection::Connection, context::CliContext, exit::Exit};
 
@@ -62,7 +63,8 @@ macro_rules! verbs {
         }
 
         impl Verb {
-            pub(crate) async fn run(self, ctx: &CliContext) -> Result<Exit> {
+            /// Boxed, because a future of all verbs in one is large and slow to compile.
+            pub(crate) fn run(self, ctx: &CliContext) -> LocalBoxFuture<'_, Result<Exit>> {
                 match self {
                     $($(Verb::$verb(args) => verbs!(@$needs $module, *args, ctx),)*)*
                 }
@@ -73,10 +75,10 @@ macro_rules! verbs {
         const GROUPS: &[(&str, usize)] = &[$(($heading, [$(stringify!($verb)),*].len())),*];
     };
     (@alone $module:ident, $args:expr, $ctx:expr) => {
-        $module::run($args, $ctx).await
+        Box::pin($module::run($args, $ctx))
     };
     (@connected $module:ident, $args:expr, $ctx:expr) => {
-        Connection::with($ctx, async |connection| $module::run($args, $ctx, connection).await).await
+        Box::pin(Connection::with($ctx, async |connection| $module::run($args, $ctx, connection).await))
     };
 }
 

@@ -60,20 +60,6 @@ pub async fn raw(url: &str, bytes: &[u8]) -> Answer {
     Answer { status, head: head.to_lowercase(), body }
 }
 
-/// The status of an answer whose body may be anything, and that body.
-pub async fn bytes(url: &str, path: &str) -> (u16, Vec<u8>) {
-    let host = url.trim_start_matches("http://");
-    let mut stream = TcpStream::connect(host).await.expect("the server listens");
-    let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).await.expect("it reads");
-    let mut all = Vec::new();
-    stream.read_to_end(&mut all).await.expect("it answers");
-    let end = all.windows(4).position(|window| window == b"\r\n\r\n").expect("a head");
-    let head = String::from_utf8_lossy(&all[..end]).into_owned();
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    (status, all.split_off(end + 4))
-}
-
 fn unchunk(mut text: &str) -> String {
     let mut whole = String::new();
     while let Some((length, rest)) = text.split_once("\r\n") {

@@ -8,4 +8,5 @@ mod jail;
 mod logs;
 mod secrets;
 mod server;
+#[cfg(feature = "otel")]
 mod telemetry;
