@@ -1,4 +1,5 @@
-//! A client for every verb of the server. The command line uses nothing else.
+//! A client with a method for every request that the server takes. The command line reaches the
+//! server only through it.
 
 mod audit;
 mod debates;
@@ -23,7 +24,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::wire::{Problem, WaitFor};
 
-/// A connection to one server, with one token.
+/// Sends requests to one server, with one token.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: reqwest::Client,
@@ -32,32 +33,30 @@ pub struct Client {
     presence: Option<Presence>,
 }
 
-/// Why a call gave nothing.
+/// Why a request failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// The server says what is wrong.
+    /// The server refused the request and says why.
     #[error("{}", .0.detail)]
     Problem(Box<Problem>),
-    /// The server was not reached, or stopped answering.
+    /// The server could not be reached, or the connection broke.
     #[error("{url} cannot be reached: {reason}")]
     Unreachable {
-        /// Where it should be.
         url: String,
-        /// What was tried and failed.
+        /// The innermost cause.
         reason: String,
     },
-    /// The answer was not one of ours.
+    /// The response is not one that Folkmoot sends.
     #[error("{url} answered something that is not Folkmoot's: {reason}")]
     Foreign {
-        /// Who answered.
         url: String,
-        /// What is wrong with it.
+        /// What is wrong with the response.
         reason: String,
     },
 }
 
 impl Error {
-    /// The stable code, where the server gave one.
+    /// The server's stable error code, if the server answered.
     pub fn code(&self) -> Option<&str> {
         match self {
             Error::Problem(problem) => Some(&problem.code),
@@ -66,15 +65,14 @@ impl Error {
     }
 }
 
-/// The header by which a request says how a person made it.
+/// The header in which a request says how a person made it.
 pub const PRESENCE: &str = "folkmoot-presence";
 
-/// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long an answer may take, beside what it was asked to wait.
+/// The time for a response, in addition to the time that the server was asked to wait.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What speaks HTTP and TLS to `url`, for whoever needs no more than that.
+/// The HTTP and TLS client for `url`, without a token.
 pub fn http(url: &str) -> Result<reqwest::Client, Error> {
     reqwest::Client::builder()
         .tls_backend_preconfigured(tls::config(url))
@@ -85,7 +83,6 @@ pub fn http(url: &str) -> Result<reqwest::Client, Error> {
 }
 
 impl Client {
-    /// A client for the server at `url`.
     pub fn new(url: &str, token: &str) -> Result<Self, Error> {
         Ok(Self {
             http: http(url)?,
@@ -95,24 +92,23 @@ impl Client {
         })
     }
 
-    /// The same server with another token.
+    /// A client for the same server with another token.
     pub fn with_token(&self, token: &str) -> Self {
         Self { token: token.to_owned(), ..self.clone() }
     }
 
-    /// The same server and token, by a program that has shown somebody at a terminal what they
-    /// decide on, and read their answer.
+    /// A client for the same server and token that claims a person's presence at a terminal. Use it
+    /// only after showing the person what they decide on, and reading their answer there.
     #[must_use]
     pub fn at_a_terminal(&self) -> Self {
         Self { presence: Some(Presence::Terminal), ..self.clone() }
     }
 
-    /// Where the server is.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Whether the server is ready.
+    /// Succeeds if the server is ready.
     pub async fn ready(&self) -> Result<(), Error> {
         self.send(self.request(Method::GET, "/readyz").timeout(CONNECT_TIMEOUT)).await.map(drop)
     }
@@ -129,7 +125,7 @@ impl Client {
         self.json(self.request(Method::GET, path).query(query).timeout(ANSWER_TIMEOUT)).await
     }
 
-    /// Asks the server to answer within `timeout`.
+    /// Sends a request that the server may hold for up to `timeout`.
     async fn wait<T: DeserializeOwned>(&self, path: &str, timeout: Duration) -> Result<T, Error> {
         let wait = WaitFor { timeout_ms: Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)) };
         self.json(self.request(Method::GET, path).query(&wait).timeout(timeout + ANSWER_TIMEOUT)).await
@@ -182,7 +178,7 @@ impl Client {
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> Error {
-        // The outermost sentence only repeats the address; the innermost says what happened.
+        // The outermost error only repeats the address. The innermost one says what happened.
         let mut cause: &dyn std::error::Error = error;
         while let Some(deeper) = cause.source() {
             cause = deeper;
@@ -195,8 +191,7 @@ impl Client {
     }
 }
 
-/// What a failed beginning means, where the libraries below only say which byte they did not
-/// expect.
+/// Explains a failed handshake. The libraries below only report which byte they did not expect.
 fn said_plainly(url: &str, reason: String) -> String {
     if url.starts_with("https://") && reason.contains("InvalidContentType") {
         return "it does not speak TLS; write http:// instead of https:// if it is meant to".to_owned();
@@ -207,13 +202,13 @@ fn said_plainly(url: &str, reason: String) -> String {
     reason
 }
 
-/// How long one wait lasts before the next begins.
+/// The length of one waiting request; after it, another one is sent.
 const ROUND: Duration = Duration::from_secs(30);
-/// How long to pause before trying again a server that was not reached.
+/// The pause before another attempt to reach the server.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// Waits round after round until `wait` has something. `patience` is how long a server that cannot
-/// be reached is tried again.
+/// Repeats `wait` until it returns something. `patience` is how long a server that cannot be
+/// reached is tried again.
 async fn patiently<T, F: Future<Output = Result<Option<T>, Error>>>(
     patience: Duration,
     mut wait: impl FnMut(Duration) -> F,
@@ -232,7 +227,7 @@ async fn patiently<T, F: Future<Output = Result<Option<T>, Error>>>(
     }
 }
 
-/// Whether another try may help.
+/// Whether another attempt may help.
 fn is_passing(error: &Error) -> bool {
     match error {
         Error::Unreachable { .. } => true,

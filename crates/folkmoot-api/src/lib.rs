@@ -1,4 +1,4 @@
-//! The wire of Folkmoot: what is sent and what comes back, and a client that speaks it.
+//! Folkmoot's wire types, and the Rust client that uses them.
 
 pub mod client;
 pub mod wire;

@@ -1,4 +1,5 @@
-//! Requests and answers, as JSON. The words in them are core's; none is defined here a second time.
+//! The JSON types of requests and responses. Ids and vocabularies come from `folkmoot_core`; none
+//! is defined here a second time.
 
 mod audit;
 pub mod compat;

@@ -29,27 +29,26 @@ pub struct AuditProblem {
 }
 
 impl AuditProblem {
-    /// Something wrong at one place.
     pub fn new(at: impl ToString, problem: impl Into<String>) -> Self {
         Self { at: at.to_string(), problem: problem.into() }
     }
 }
 
-/// Walks the log from its first event and notices every change, gap and reordering.
+/// Walks the log from its first event, and detects every change, gap and reordering.
 #[derive(Debug)]
 pub struct LogWalk {
-    /// The last event that was seen.
+    /// Position and hash of the last event that was seen.
     pub head: Head,
 }
 
 impl LogWalk {
-    /// Before the first event.
+    /// Begins before the first event.
     pub fn new() -> Self {
         Self { head: Head::START }
     }
 
     /// Checks the next event. After a problem it goes on from what the event claims, so that each
-    /// is told once.
+    /// problem is reported once.
     pub fn step(&mut self, event: &Event) -> Vec<AuditProblem> {
         let mut problems = Vec::new();
         let expected = self.head.position + 1;
@@ -84,19 +83,19 @@ impl Default for LogWalk {
     }
 }
 
-/// Compares the tokens' rows with what the log says of them. Rows are expected without their
-/// hashes.
+/// Compares the rows of tokens with the log. The hashes of their secrets are not compared, because
+/// the log does not have them.
 pub fn check_tokens(rows: &[Token], logged: &BTreeMap<TokenId, Token>) -> Vec<AuditProblem> {
     check_whole("token", rows, |row| &row.id, logged)
 }
 
-/// Compares the webhooks' rows with what the log says of them.
+/// Compares the rows of webhooks with the log.
 pub fn check_webhooks(rows: &[Webhook], logged: &BTreeMap<WebhookId, LoggedWebhook>) -> Vec<AuditProblem> {
     let rows: Vec<LoggedWebhook> = rows.iter().map(Webhook::logged).collect();
     check_whole("webhook", &rows, |row| &row.id, logged)
 }
 
-/// Of what each event says all: the row is what the last one says.
+/// For nouns whose every event has the whole row: the row must be that of the last event.
 fn check_whole<Id: Ord + fmt::Display, T: PartialEq>(
     noun: &str,
     rows: &[T],
@@ -116,18 +115,16 @@ fn check_whole<Id: Ord + fmt::Display, T: PartialEq>(
 /// A row that can be rebuilt from the events of its stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuditedRow {
-    /// A gate's.
     Gate(Box<Gate>),
-    /// A question's.
     Question(Box<Question>),
-    /// A halt's.
     Halt(Box<Halt>),
-    /// A run's, its journal's by key, and the notes of its records, by collection and id.
+    /// The run, its journal in the order of its keys, and the notes of its records in the order of
+    /// collection and id.
     Run(Box<Run>, Vec<Entry>, Vec<RecordNote>),
 }
 
 impl AuditedRow {
-    /// The row that a stream makes; none where somebody only tried something.
+    /// Builds the row from the events of a stream; `None` if the stream has only a refused attempt.
     pub(crate) fn fold(noun: &str, events: &[Event]) -> Result<Option<AuditedRow>, CorruptLog> {
         let facts = events.iter().map(|event| &event.fact);
         match noun {
@@ -142,7 +139,7 @@ impl AuditedRow {
         }
     }
 
-    /// The digests of everything that it shows and keeps elsewhere.
+    /// The digests of all content that the row refers to.
     pub fn contents(&self) -> Vec<Digest> {
         match self {
             AuditedRow::Gate(gate) => {
@@ -161,8 +158,8 @@ impl AuditedRow {
         }
     }
 
-    /// As [`AuditedRow::contents`], and what a gate showed before it was amended, and a
-    /// record before it was kept again.
+    /// Like [`AuditedRow::contents`], and also what a gate showed before it was amended, and what a
+    /// record had before it was replaced.
     pub fn all_contents(&self, events: &[Event]) -> BTreeSet<Digest> {
         let mut digests: BTreeSet<Digest> = self.contents().into_iter().collect();
         match self {
@@ -173,7 +170,7 @@ impl AuditedRow {
         digests
     }
 
-    /// As the row should be, which may have forgotten what goes when its time is over.
+    /// Without the notes of records that expire and that the row does not have any more.
     fn without_forgotten(mut self, row: Option<&AuditedRow>) -> Self {
         if let (AuditedRow::Run(.., notes), Some(AuditedRow::Run(.., kept))) = (&mut self, row) {
             let kept: BTreeSet<_> = kept.iter().map(|note| (&note.collection, &note.id)).collect();
@@ -182,7 +179,7 @@ impl AuditedRow {
         self
     }
 
-    /// Since when it is over, and nothing more is done with what it shows.
+    /// When it was closed or ended; nothing more is done with its content after that.
     pub fn over_since(&self) -> Option<Timestamp> {
         match self {
             AuditedRow::Gate(gate) => gate.decision().map(|decision| decision.decided_at),
@@ -192,7 +189,7 @@ impl AuditedRow {
         }
     }
 
-    /// The fields in which two rows of one stream differ.
+    /// The names of the fields in which two rows of one stream differ.
     fn differs_from(&self, other: &AuditedRow) -> String {
         let (fields, others) = (self.fields(), other.fields());
         let names: BTreeSet<&String> = fields.keys().chain(others.keys()).collect();
@@ -200,7 +197,8 @@ impl AuditedRow {
         differing.map(String::as_str).collect::<Vec<_>>().join(", ")
     }
 
-    /// Each field by name; of a run also each line of its journal by its key.
+    /// Each field by name; for a run also each journal entry by its key, and the note of each
+    /// record.
     fn fields(&self) -> BTreeMap<String, serde_json::Value> {
         let json = match self {
             AuditedRow::Gate(gate) => serde_json::to_value(gate),
@@ -235,7 +233,7 @@ impl AuditedRow {
     }
 }
 
-/// Compares a row with what its events make of it.
+/// Compares a row with what its events give.
 pub fn check_row(stream: &str, row: Option<&AuditedRow>, events: &[Event]) -> Option<AuditProblem> {
     let first = events.first().and_then(|first| first.fact.kind.split('.').next());
     let noun = row.map(AuditedRow::noun).or(first).unwrap_or("gate");

@@ -1,16 +1,17 @@
-//! JSON in one form only (RFC 8785), so that there is one text to sign.
+//! Canonical JSON (RFC 8785), so that each value has exactly one text to sign.
 //!
-//! Members in the order of their names, no space between anything, and only integers for numbers:
-//! then the form is what
-//! `json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)` writes in Python.
+//! Members are sorted by name, there is no white space, and all numbers are integers. Within these
+//! limits, Python writes the same text with
+//! `json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)`.
 
 #[cfg(test)]
 mod tests;
 
 use serde_json::Value;
 
-/// The one form of `value`; `None` where it has a number that is no integer, or a name that is not
-/// ASCII: nothing that we sign has, and others order and write those differently.
+/// The canonical text of `value`. Returns `None` if the value contains a number that is not an
+/// integer, or a member name that is not ASCII. Nothing that we sign contains those, and other
+/// implementations sort and write them differently.
 pub fn canonical(value: &Value) -> Option<String> {
     let mut text = String::new();
     write(value, &mut text)?;
@@ -31,7 +32,7 @@ fn write(value: &Value, text: &mut String) -> Option<()> {
         }
         Value::Object(members) => {
             let mut members: Vec<_> = members.iter().collect();
-            // Whatever order the map has.
+            // The map's own order depends on a feature of serde_json.
             members.sort_unstable_by_key(|(name, _)| *name);
             text.push('{');
             for (n, (name, member)) in members.into_iter().enumerate() {

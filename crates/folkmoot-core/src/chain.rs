@@ -1,14 +1,15 @@
-//! The hash chain: each event's hash covers the one before, so none can be changed, removed or
-//! moved unnoticed.
+//! The hash chain: each event's hash covers the hash of the event before. So no event can be
+//! changed, removed or moved unnoticed.
 //!
-//! SHA-256 over twelve fields, each as its length in bytes (eight bytes, big-endian) and then the
-//! bytes: position, stream, stream_seq, type, version, actor, on_behalf_of, session, command_id,
-//! at, payload, prev_hash. Numbers are written in decimal, `at` as RFC 3339 with six decimals,
-//! hashes as 64 hexadecimal digits, an absent field as nothing.
+//! The hash is SHA-256 over twelve fields: position, stream, stream_seq, type, version, actor,
+//! on_behalf_of, session, command_id, at, payload, prev_hash. Each field is written as its length
+//! in bytes (eight bytes, big-endian), followed by its bytes. Numbers are written in decimal, `at`
+//! as RFC 3339 with six decimals, hashes as 64 hexadecimal digits, and an absent field as an empty
+//! string.
 //!
 //! An event with a token id has a thirteenth field, token_id. An event without one ends after
-//! prev_hash, as all events of older versions do. Since every field says how long it is, no text is
-//! both twelve fields and thirteen.
+//! prev_hash, as all events of older versions do. Since every field begins with its length, no
+//! input can be read both as twelve fields and as thirteen.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{Digest, Event, Fact, Head};
 
-/// Puts `fact` at the end of the log, and moves the head there.
+/// Appends `fact` to the log and moves the head to it.
 pub fn append(head: &mut Head, fact: Fact) -> Event {
     let position = head.position + 1;
     let hash = hash(position, &fact, head.hash);
@@ -28,7 +29,7 @@ pub fn append(head: &mut Head, fact: Fact) -> Event {
     event
 }
 
-/// The hash that an event at this place must have.
+/// The hash that an event with this content must have at this position.
 pub fn hash(position: u64, fact: &Fact, prev_hash: Digest) -> Digest {
     let mut hasher = Sha256::new();
     let mut scratch = String::with_capacity(64);

@@ -1,6 +1,6 @@
-//! A checkpoint: "the log had this hash at this position at this moment". Signed and kept
-//! elsewhere, it notices what a chain alone cannot: an end that is missing, and a past that was
-//! rewritten and hashed again.
+//! A checkpoint: the statement that the log had this hash at this position at this moment. Signed
+//! and kept elsewhere, it reveals what the hash chain alone cannot: an end that is missing, and a
+//! past that was rewritten and hashed again.
 
 #[cfg(test)]
 mod tests;
@@ -9,26 +9,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Digest, Head, Timestamp};
 
-/// Which log; there is one.
+/// The name of the log. There is only one.
 pub const LOG: &str = "main";
 
-/// What the server states. Hashes are 64 hexadecimal digits, as in the log.
+/// What the server states about the log. Hashes are 64 hexadecimal digits, as in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
-    /// When it was so.
     pub at: Timestamp,
-    /// The hash of the log's first event, by which logs are told apart.
+    /// The hash of the log's first event, which tells logs apart.
     #[serde(with = "hex")]
     pub first: Digest,
     /// The hash of the event at `position`.
     #[serde(with = "hex")]
     pub hash: Digest,
-    /// Which log.
     pub log: String,
     /// Where the log ended.
     pub position: u64,
-    /// What sort of statement this is.
     #[serde(rename = "type")]
     pub kind: StatementKind,
 }
@@ -36,9 +33,9 @@ pub struct Checkpoint {
 vocabulary! {
     /// What the server signs. The word is in what is signed, so that none passes for another.
     pub enum StatementKind {
-        /// Of the log.
+        /// A statement about the log.
         Checkpoint = "folkmoot.checkpoint.v1",
-        /// Of a gate.
+        /// A statement about a gate.
         Receipt = "folkmoot.receipt.v1",
     }
 }
@@ -50,7 +47,7 @@ pub struct LogSummary {
     pub first: Option<Digest>,
     /// The hash of its event at the checkpoint's position.
     pub there: Option<Digest>,
-    /// Where it ends.
+    /// The position of its last event.
     pub end: u64,
 }
 
@@ -91,7 +88,7 @@ impl Checkpoint {
         }
     }
 
-    /// Compares it with a log.
+    /// Compares the checkpoint with a log.
     pub fn check(&self, seen: &LogSummary) -> Result<(), CheckpointMismatch> {
         let Checkpoint { at, position, .. } = *self;
         if self.kind != StatementKind::Checkpoint {

@@ -1,9 +1,9 @@
-//! Clearance: whether an agent may work, derived from what holds it and from nothing else.
+//! Clearance: whether an agent may work. It is derived only from the holds that cover the agent.
 //!
 //! A [`Hold`] is a reason not to work: an open halting question, a denial that its asker has not
-//! fetched, or a halt that an operator raised. [`Holds`] are all of them, and answer at once what
-//! covers an agent. Nothing anywhere stores "halted": an agent is cleared exactly when nothing
-//! covers it.
+//! fetched, or a halt that an operator raised. [`Holds`] indexes all of them, so that the holds on
+//! an agent are found quickly. No "halted" state is stored anywhere: an agent has clearance exactly
+//! when no hold covers it.
 
 #[cfg(test)]
 mod tests;
@@ -33,22 +33,21 @@ vocabulary! {
 /// One reason not to work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// What must be closed or lifted for it to go.
+    /// The question or halt behind it. Closing or lifting that ends the hold.
     pub id: HoldId,
-    /// How far it reaches.
     pub scope: Scope,
-    /// The agent that it holds: a question always holds its asker.
+    /// The agent that it holds, if it names one. A question always holds its asker.
     pub agent_id: Option<Name>,
-    /// The session that it holds, where it reaches so far.
+    /// The session that it holds, if it reaches that far.
     pub session_id: Option<SessionId>,
     pub since: Timestamp,
     /// The question's type; `None` for an operator's halt.
     pub question_type: Option<QuestionType>,
-    /// It is a denial that its asker has not fetched yet.
+    /// Whether it is a denial that its asker has not fetched yet.
     pub denied: bool,
-    /// Who asked or raised it.
+    /// Who asked the question or raised the halt.
     pub by: Name,
-    /// Why an operator raised it; `None` for a question, which has its text.
+    /// Why an operator raised the halt; `None` for a question, which has a text of its own.
     pub reason: Option<String>,
 }
 
@@ -56,11 +55,11 @@ vocabulary! {
     /// How a wait for clearance ended: what became of the last thing that covered the agent, or why
     /// nothing did.
     pub enum ReleaseReason {
-        /// A question was answered; also where nothing covered the agent.
+        /// A question was answered, or nothing covered the agent.
         Answered = "answered",
         /// A question was denied.
         Denied = "denied",
-        /// The waiter's own time was over first.
+        /// The caller's own timeout came first.
         Timeout = "timeout",
         /// A question's timeout applied its default.
         Default = "default",
@@ -90,7 +89,7 @@ impl From<&Closure> for ReleaseReason {
     }
 }
 
-/// What holds.
+/// The question or halt behind a hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HoldId {
     /// An open question, or a denial.
@@ -100,7 +99,6 @@ pub enum HoldId {
 }
 
 impl HoldId {
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         match self {
             HoldId::Question(id) => id.as_str(),
@@ -108,7 +106,7 @@ impl HoldId {
         }
     }
 
-    /// The question, if it is one.
+    /// The question's id, if it is a question.
     pub fn question(&self) -> Option<&QuestionId> {
         match self {
             HoldId::Question(id) => Some(id),
@@ -125,10 +123,10 @@ impl HoldId {
     }
 }
 
-/// What a hold takes away from: the three things that can be halted.
+/// What a hold can be on: one of the three things that can be halted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
-    /// One agent, in whichever session.
+    /// One agent, in every session.
     Agent(Name),
     /// Everyone in one session.
     Session(SessionId),
@@ -137,7 +135,7 @@ pub enum Target {
 }
 
 impl Hold {
-    /// Everything that this holds.
+    /// Everything that it holds.
     pub fn targets(&self) -> impl Iterator<Item = Target> {
         let agent = self.agent_id.clone().map(Target::Agent);
         let session = self.session_id.clone().map(Target::Session);
@@ -145,7 +143,7 @@ impl Hold {
         agent.into_iter().chain(session).chain(system)
     }
 
-    /// Whether this principal may know of it: agents see their own, and what stops everyone.
+    /// Whether this principal may see it. Agents see only their own, and holds on everyone.
     pub fn may_be_seen_by(&self, principal: &Principal) -> bool {
         principal.role.sees_everything() || self.is_of(principal) || self.scope == Scope::All
     }
@@ -155,7 +153,7 @@ impl Hold {
         self.by == principal.name || self.agent_id.as_ref() == Some(&principal.name)
     }
 
-    /// Whether it covers this agent, working in this session.
+    /// Whether it covers this agent while the agent works in this session.
     pub fn covers(&self, agent: &Name, session: Option<&SessionId>) -> bool {
         self.targets().any(|target| match &target {
             Target::Agent(held) => held == agent,
@@ -165,7 +163,8 @@ impl Hold {
     }
 }
 
-/// Those who may have waited for what a hold no longer holds.
+/// Whom to wake when a hold changes from `before` to `after`: those who waited on a target that it
+/// no longer holds.
 pub(crate) fn released(before: Option<&Hold>, after: Option<&Hold>) -> Vec<Wake> {
     let still = |target: &Target| after.is_some_and(|after| after.targets().any(|held| held == *target));
     before.into_iter().flat_map(Hold::targets).filter(|target| !still(target)).map(Wake::Held).collect()
@@ -174,7 +173,7 @@ pub(crate) fn released(before: Option<&Hold>, after: Option<&Hold>) -> Vec<Wake>
 /// Holds on one target, oldest first.
 type HoldsByAge = BTreeMap<(Timestamp, HoldId), Arc<Hold>>;
 
-/// Everything that holds anybody.
+/// All holds, indexed by what they are on.
 #[derive(Clone, Debug, Default)]
 pub struct Holds {
     known: HashMap<HoldId, Arc<Hold>>,
@@ -184,24 +183,24 @@ pub struct Holds {
 }
 
 impl Holds {
-    /// Whether nothing covers this agent. A few look-ups, however much is held.
+    /// Whether nothing covers this agent. Takes a few look-ups, however many holds there are.
     pub fn can_proceed(&self, agent: &str, session: Option<&str>) -> bool {
         self.system.is_empty()
             && !self.agents.contains_key(agent)
             && session.is_none_or(|session| !self.sessions.contains_key(session))
     }
 
-    /// Whether something holds this agent for itself.
+    /// Whether a hold names this agent itself, rather than its session or everyone.
     pub fn holds_agent(&self, agent: &str) -> bool {
         self.agents.contains_key(agent)
     }
 
-    /// Whether an operator's halt holds this agent for itself.
+    /// Whether an operator's halt names this agent itself.
     pub fn halts_agent(&self, agent: &str) -> bool {
         self.agents.get(agent).is_some_and(|column| column.keys().any(|(_, id)| matches!(id, HoldId::Halt(_))))
     }
 
-    /// All that covers this agent, oldest first.
+    /// All holds that cover this agent, oldest first.
     pub fn covering(&self, agent: &str, session: Option<&str>) -> Vec<Arc<Hold>> {
         let session = session.and_then(|session| self.sessions.get(session));
         let columns = self.agents.get(agent).into_iter().chain(session).chain([&self.system]);
@@ -209,22 +208,19 @@ impl Holds {
         all.into_values().cloned().collect()
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Whether nobody is held.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// The hold of this id, if it stands.
     pub fn get(&self, id: &HoldId) -> Option<&Arc<Hold>> {
         self.known.get(id)
     }
 
-    /// Puts a hold in the place of the one with its id, or removes that. Returns what was there.
+    /// Replaces the hold with this id, or removes it if `hold` is `None`. Returns the previous one.
     pub fn replace(&mut self, id: &HoldId, hold: Option<Hold>) -> Option<Arc<Hold>> {
         let old = self.known.remove(id);
         for target in old.iter().flat_map(|old| old.targets()) {
@@ -239,17 +235,17 @@ impl Holds {
         old
     }
 
-    /// Everything that holds the whole system, oldest first.
+    /// All holds on everyone, oldest first.
     pub fn system(&self) -> impl Iterator<Item = &Arc<Hold>> {
         self.system.values()
     }
 
-    /// Each agent that is held for itself, and by what, oldest first.
+    /// Each agent that is named by a hold, with those holds, oldest first.
     pub fn agents(&self) -> impl Iterator<Item = (&Name, impl Iterator<Item = &Arc<Hold>>)> {
         self.agents.iter().map(|(agent, column)| (agent, column.values()))
     }
 
-    /// Each session that is held, and by what, oldest first.
+    /// Each session that is held, with its holds, oldest first.
     pub fn sessions(&self) -> impl Iterator<Item = (&SessionId, impl Iterator<Item = &Arc<Hold>>)> {
         self.sessions.iter().map(|(session, column)| (session, column.values()))
     }
@@ -280,18 +276,17 @@ fn remove<K: std::hash::Hash + Eq>(columns: &mut HashMap<K, HoldsByAge>, key: &K
     }
 }
 
-/// Whether something else holds what a question or halt holds. Read in the transaction that judges.
+/// Whether other holds are on the same targets as a question or halt. Read in the transaction that
+/// judges the command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Others {
-    /// Its agent.
     pub agent: bool,
     pub session: bool,
-    /// Everyone.
     pub system: bool,
 }
 
 impl Others {
-    /// Whether something else holds this target.
+    /// Whether another hold is on this target.
     pub(crate) fn hold(self, target: &Target) -> bool {
         match target {
             Target::Agent(_) => self.agent,

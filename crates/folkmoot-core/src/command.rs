@@ -1,5 +1,5 @@
-//! Commands: what somebody wants done, and which rows must be read to judge it. What can be wanted
-//! of a noun is in its own module, with the rows that it takes and the rules.
+//! Commands: what somebody wants done, and which rows must be read to judge it. The actions on each
+//! noun are in the noun's own module, with the rows that they need and their rules.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -14,39 +14,37 @@ use crate::{
     webhook,
 };
 
-/// One wish, complete: nothing about it is looked up elsewhere.
+/// One request, complete: apart from the rows that it needs, nothing is looked up to judge it.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// As the log names it.
+    /// Its id in the log.
     pub id: CommandId,
-    /// Who wants it, from the credential.
+    /// Who sent it, as the credential says.
     pub by: Actor,
-    /// The token that was shown for it. `None` where none was: for what Folkmoot and its workflows
-    /// do.
+    /// The token that was sent with it. `None` for what Folkmoot and its workflows do.
     pub token: Option<TokenId>,
-    /// How the request says that a person made it. Only a terminal can be claimed.
+    /// How the request claims that a person made it. Only a terminal can be claimed.
     pub claims: Option<Presence>,
-    /// How a repetition is recognised.
+    /// How a repeated request is recognised.
     pub idempotency: Option<Idempotency>,
-    /// What they want.
     pub action: Action,
-    /// How much they may have open.
+    /// How much the sender may have open.
     pub quota: Quota,
-    /// Who wants to be told of what comes of it, beside those whom a gate names.
+    /// Which channels receive which events, in addition to the channels that a gate names.
     pub subscriptions: Arc<[Subscription]>,
 }
 
-/// Who acts.
+/// Who sends a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
-    /// Somebody with a token.
+    /// A person, agent or service; or a workflow, which speaks as a principal.
     Principal(Principal),
-    /// Folkmoot itself: a timer, the first start.
+    /// Folkmoot itself, for example for a timer or at the first start.
     System,
 }
 
 impl Actor {
-    /// As the log writes it.
+    /// The name in the log.
     pub fn name(&self) -> Name {
         match self {
             Actor::Principal(principal) => principal.name.clone(),
@@ -54,7 +52,7 @@ impl Actor {
         }
     }
 
-    /// Refuses everybody but admins, and Folkmoot itself.
+    /// Refuses everybody but admins and Folkmoot itself.
     pub(crate) fn must_be_admin(&self, verb: &'static str) -> Result<(), Refusal> {
         match self {
             Actor::System | Actor::Principal(Principal { role: Role::Admin, .. }) => Ok(()),
@@ -63,18 +61,19 @@ impl Actor {
     }
 }
 
-/// A repetition is the same principal, route and key; it must then be the same request.
+/// Identifies a repeated request: one with the same principal, route and key. It must then have the
+/// same fingerprint too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idempotency {
-    /// As the caller chose it.
+    /// Chosen by the caller.
     pub key: String,
     /// Method and path.
     pub route: String,
-    /// Of the request's body.
+    /// The digest of the request's body.
     pub fingerprint: Digest,
 }
 
-/// What can be wanted.
+/// What a command wants, by noun.
 #[derive(Clone, Debug)]
 pub enum Action {
     Gate(gate::Action),
@@ -89,7 +88,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Its name in logs and traces, as `noun.verb`. What it is about is not part of it.
+    /// Its name in logs and traces, as `noun.verb`, without the id of what it acts on.
     pub fn word(&self) -> &'static str {
         match self {
             Action::Gate(action) => action.word(),
@@ -104,7 +103,7 @@ impl Action {
         }
     }
 
-    /// Whether it says something in a person's name that their agent could not do with its own
+    /// Whether it does something in a person's name that their agent could not do with its own
     /// token.
     pub(crate) fn is_personal(&self) -> bool {
         match self {
@@ -118,7 +117,7 @@ impl Action {
         }
     }
 
-    /// For whom its events say that it was done.
+    /// The agent for which it is done, as its events say.
     pub(crate) fn on_behalf_of(&self) -> Option<&Name> {
         match self {
             Action::Gate(action) => action.on_behalf_of(),
@@ -134,39 +133,39 @@ impl Action {
     }
 }
 
-/// The rows that a command needs to be judged.
+/// The rows that must be read to judge a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs<'a> {
-    /// This token, which was shown for the command.
+    /// The token that was sent with the command.
     pub credential: Option<&'a TokenId>,
-    /// The principals of these names, as far as there are any.
+    /// The principals with these names, compared without case. They need not exist.
     pub principals: Vec<Name>,
-    /// What is known of these contents, without the bytes.
+    /// The status of these contents, without their bytes.
     pub contents: Cow<'a, [Digest]>,
-    /// What this agent has open. More than one beyond its limits need not be counted.
+    /// How much this agent has open. Counting may stop one above the limit.
     pub usage: Option<&'a Name>,
     pub gate: gate::Needs<'a>,
-    /// This question, and whether anything else holds what it holds.
+    /// This question, and whether other holds are on the same targets.
     pub question: Option<&'a QuestionId>,
-    /// This halt, and whether anything else holds what it holds.
+    /// This halt, and whether other holds are on the same targets.
     pub halt: Option<&'a HaltId>,
     pub run: run::Needs<'a>,
-    /// This token, which the command is about.
+    /// The token that the command is about.
     pub token: Option<&'a TokenId>,
     pub webhook: webhook::Needs<'a>,
     pub delivery: delivery::Needs<'a>,
 }
 
-/// The rows that were there.
+/// Those rows that a command needs and that exist.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// The token that was shown for the command.
+    /// The token that was sent with the command.
     pub credential: Option<Token>,
-    /// The principals that have the names.
+    /// The principals that have one of the names, compared without case.
     pub principals: Vec<Principal>,
-    /// The contents that are or were kept, each once.
+    /// The status of each content that is or was stored, each once.
     pub contents: Vec<ContentStatus>,
-    /// What the agent has open.
+    /// How much the agent has open.
     pub usage: QuotaUsage,
     pub gate: gate::Loaded,
     pub question: question::Loaded,
@@ -179,9 +178,10 @@ pub struct Loaded {
 }
 
 impl Command {
-    /// Refuses a command whose token was revoked, or is not there. `credential` is that token as
-    /// the transaction reads it, so a revocation that was committed before counts, whoever let the
-    /// request in. A store also asks this before it answers a repetition.
+    /// Refuses a command whose token was revoked or does not exist. `credential` is the token as
+    /// the transaction reads it. So a revocation that was committed before counts, even if a server
+    /// has already accepted the request. A store also checks this before it answers a repeated
+    /// request.
     pub fn must_be_authentic(&self, credential: Option<&Token>) -> Result<(), Refusal> {
         let is_valid = |token: &Token| token.revoked_at.is_none();
         match self.token {
@@ -190,7 +190,7 @@ impl Command {
         }
     }
 
-    /// What must be read, and locked, before this command is judged.
+    /// The rows to read, and to lock, before this command is judged.
     pub fn needs(&self) -> Needs<'_> {
         let needs = match &self.action {
             Action::Gate(action) => action.needs(&self.by, &self.quota),

@@ -1,4 +1,4 @@
-//! All that one command writes, in one transaction or not at all.
+//! Everything that one command writes, in one transaction or not at all.
 
 use std::borrow::Cow;
 
@@ -9,34 +9,35 @@ use crate::{
     Webhook, clearance::Target, delivery::NewDelivery, journal::Entry, run, token::Token,
 };
 
-/// What the rules say to a command.
+/// The result of judging a command.
 #[derive(Clone, Debug)]
 pub enum Judgement {
-    /// Yes: write this.
+    /// It is allowed: write this.
     Done(Commit),
-    /// No, and write this about it. Refused attempts to decide are in the log too.
+    /// It is refused: write this about it. Refused attempts to decide are in the log too.
     Refused(Refusal, Commit),
 }
 
-/// What is to be written.
+/// Everything to write.
 #[derive(Clone, Debug, Default)]
 pub struct Commit {
-    /// The present.
+    /// New and changed rows, which hold the current state.
     pub rows: Vec<Row>,
-    /// The past, in order.
+    /// Events to append to the log, in this order.
     pub events: Vec<Fact>,
-    /// When to look again.
+    /// Timers to set or clear.
     pub timers: Vec<TimerChange>,
-    /// Whom to tell.
+    /// Deliveries to create.
     pub outbox: Vec<NewDelivery>,
     /// Runs for which something has changed: their `wakes` counter goes up.
     pub wakes: Vec<Wake>,
-    /// What the caller gets, also when it asks again with the same idempotency key.
+    /// What the caller gets, also if it repeats the request with the same idempotency key.
     pub outcome: Outcome,
 }
 
 impl Commit {
-    /// Takes all that another writes, but not what it tells its caller.
+    /// Adds what another commit writes. Does not take its outcome, nor its outbox, which is filled
+    /// only after a command was judged.
     pub(crate) fn merge(&mut self, other: Commit) {
         self.rows.extend(other.rows);
         self.events.extend(other.events);
@@ -45,16 +46,15 @@ impl Commit {
     }
 }
 
-/// What a command gives its caller.
+/// What the caller of a command gets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Nothing to tell.
     #[default]
     Nothing,
     /// The gate as it now is.
     Gate(Box<Gate>),
-    /// "Ask once": the gate was there before.
+    /// The caller's pending gate with the same dedupe key, instead of a new one.
     Existing(Box<Gate>),
     /// The question as it now is.
     Question(Box<Question>),
@@ -64,34 +64,33 @@ pub enum Outcome {
     Token(Token),
     /// The run as it now is.
     Run(Box<Run>),
-    /// The run was there before, and is the same.
+    /// A run with this id already existed, and was started in the same way.
     ExistingRun(Box<Run>),
-    /// The run that a worker now has, and the wake-ups that it has had.
+    /// The run that a worker has now claimed, and how often the run was woken so far.
     Claimed(Box<Run>, u64),
-    /// The line of a journal as it now is.
+    /// The journal entry as it now is.
     Entry(Box<Entry>),
-    /// The line of a journal as it was before, which stands.
+    /// The journal entry that was already recorded, and stays as it is.
     Stands(Box<Entry>),
-    /// What was erased.
+    /// The contents that were erased.
     Erased(Vec<Digest>),
-    /// A run was not parked, because something has changed for it; the wake-ups that it has had.
+    /// The run was not parked, because something has changed for it; how often it was woken so far.
     Awake(u64),
     /// The webhook as it now is.
     Webhook(Box<Webhook>),
     /// The delivery as it now is.
     Delivery(Box<Delivery>),
-    /// Those that the caller is to send, or that died.
+    /// The deliveries that the caller must send, or that died.
     Deliveries(Vec<Delivery>),
 }
 
-/// For which runs something has changed.
+/// The runs for which something has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// This one.
     Run(RunId),
-    /// Those that wait for clearance, and that this kept from it.
+    /// Runs that wait for clearance because of a hold on this target.
     Held(Target),
-    /// Those that this run started.
+    /// The runs that this run started.
     Children(RunId),
 }
 
@@ -104,73 +103,70 @@ pub enum Row {
     Question(Box<Question>),
     /// A new or a changed halt.
     Halt(Box<Halt>),
-    /// Content, under its digest. Writing what is there changes nothing.
+    /// Content, stored under its digest. Content that is already stored is not written again.
     Artifact(Artifact),
-    /// The content under this digest goes.
+    /// The content under this digest is removed.
     Erased {
         digest: Digest,
-        /// How often an admin has erased it by now.
+        /// How often an admin has erased it so far.
         erasures: u64,
-        /// No gate and no question shows it again.
+        /// Whether no gate and no question may show it again.
         barred: bool,
     },
-    /// A new or a changed run; its session with it if that is new.
+    /// A new or a changed run. Its session is created if it is new.
     Run(Box<Run>),
-    /// A line of a run's journal.
+    /// An entry of a run's journal.
     Entry(RunId, Box<Entry>),
-    /// A record of a run: new, or instead of the one with the same id.
+    /// A record of a run. It replaces the one with the same id, if there is one.
     Record(Box<Record>),
-    /// A node lives until then; where it is alone, no other does.
+    /// A node is alive until then.
     Node {
         node: Name,
         until: Timestamp,
-        /// No other node lives.
+        /// Whether no other node is alive.
         alone: bool,
     },
-    /// A node has ended.
+    /// A node has shut down.
     NodeGone(Name),
-    /// A session that a gate, question or halt names.
+    /// A session that a gate, question or halt names, and when it did.
     Session(crate::SessionId, Timestamp),
-    /// A new token and its secret's hash; the principal with it if it is new.
+    /// A new token and the hash of its secret. Its principal is created if it is new.
     Token(Token, [u8; 32]),
-    /// A token that stopped working.
+    /// A token that was revoked.
     Revoked(Token),
     /// A new or a changed webhook.
     Webhook(Box<Webhook>),
-    /// A delivery that changed. New ones are in the outbox.
+    /// A changed delivery. New ones are in the outbox.
     Delivery(Box<Delivery>),
 }
 
-/// Bytes under their digest.
+/// Content and its digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
-    /// Of the bytes.
     pub digest: Digest,
-    /// The bytes.
     pub content: Vec<u8>,
 }
 
 impl Artifact {
-    /// Content with its digest.
     pub fn new(content: Vec<u8>) -> Self {
         Self { digest: Digest::of(&content), content }
     }
 }
 
-/// What has a timer.
+/// A gate, question or run that has a timer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// A gate: its deadline.
+    /// A gate: its next reminder or escalation, or its deadline.
     Gate(GateId),
     /// A question: its timeout, or the next reminder.
     Question(QuestionId),
-    /// A run: the end of its first sleep.
+    /// A run: the end of the first of its sleeps.
     Run(RunId),
 }
 
 impl Subject {
-    /// Which timer it has: the same as its stream. Whoever starts a run chooses its id, which could
-    /// be a gate's.
+    /// The key of its timer, which is the name of its stream. A run's id alone would not do:
+    /// whoever starts the run chooses it, and could choose a gate's id.
     pub fn key(&self) -> Cow<'_, str> {
         match self {
             Subject::Gate(id) => id.as_str().into(),
@@ -180,24 +176,23 @@ impl Subject {
     }
 }
 
-/// When to look at something again.
+/// When to look at its subject again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
     pub subject: Subject,
     pub due: Timestamp,
 }
 
-/// A change to the one timer that something has.
+/// A change to the timer of a subject. Each subject has at most one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimerChange {
-    /// It is to come round then, and not before.
+    /// It fires then, and not before.
     Set(Timer),
     /// It is no longer needed.
     Clear(Subject),
 }
 
 impl TimerChange {
-    /// Whose timer changes.
     pub fn subject(&self) -> &Subject {
         match self {
             TimerChange::Set(timer) => &timer.subject,
@@ -205,7 +200,7 @@ impl TimerChange {
         }
     }
 
-    /// The timer that is to stand, if one is.
+    /// The timer after the change; `None` if it is cleared.
     pub fn timer(&self) -> Option<&Timer> {
         match self {
             TimerChange::Set(timer) => Some(timer),

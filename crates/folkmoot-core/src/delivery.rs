@@ -7,10 +7,10 @@
 //!              └────────────────────resend────────────────────────┘
 //! ```
 //!
-//! It is written in the commit of its event, so that nobody is told of what did not happen, and
-//! what happened is told. Who takes it has a lease; whoever comes after the lease sends it again,
-//! under the same id. A delivery never touches what it tells of: a channel that fails neither opens
-//! nor closes a gate.
+//! It is written in the same commit as its event, so that every event is delivered and nothing is
+//! delivered that did not happen. A node that takes it has a lease. After the lease another node
+//! may send it again, under the same id. A delivery never changes what it is about: a channel that
+//! fails neither opens nor closes a gate.
 
 mod action;
 mod pattern;
@@ -26,8 +26,8 @@ pub use pattern::Pattern;
 
 use crate::{Commit, DeliveryId, Digest, Event, Fact, Gate, Refusal, Row, Timestamp, text};
 
-/// How long to wait after each attempt that failed, before the next. After the last one there is
-/// none.
+/// How long to wait after each failed attempt before the next one. After the attempt that follows
+/// the last pause, the delivery is dead.
 const PAUSES: [Duration; 9] = [
     Duration::from_secs(5),
     Duration::from_secs(30),
@@ -39,43 +39,43 @@ const PAUSES: [Duration; 9] = [
     Duration::from_secs(12 * 3600),
     PAUSE_MAX,
 ];
-/// However much later a receiver wants it.
+/// The longest pause, even if a receiver asks for a longer one.
 const PAUSE_MAX: Duration = Duration::from_secs(24 * 3600);
 /// How often a delivery is attempted before it is dead.
 pub const ATTEMPTS_MAX: u32 = PAUSES.len() as u32 + 1;
-/// How many channels a gate can name, with those that the policy names for it.
+/// The maximum number of channels of a gate, including those of the policy.
 pub const CHANNELS_MAX: usize = 16;
-/// How many deliveries die in one commit, and to how many channels.
+/// The maximum number of deliveries that one commit abandons, and of channels to which they go.
 pub const ABANDONED_AT_ONCE: usize = 256;
-/// The longest reason that is kept, in bytes.
+/// The longest reason that is stored, in bytes.
 const REASON_BYTES_MAX: usize = 1000;
 
-/// A delivery as its row holds it. It is no fact, and in no event, except that it died or was sent
+/// A delivery as stored in its row. The log has no events of it, except that it died or was sent
 /// again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
-    /// The same however often it is sent: a receiver can tell a repetition by it.
+    /// The same however often it is sent, so that a receiver can recognise a repetition.
     pub id: DeliveryId,
-    /// Whom to tell: the name of a webhook, or of a channel that configuration names.
+    /// The name of a webhook, or of a channel in the configuration.
     pub channel: String,
     /// The stream of the event: a gate's, question's or halt's id, `run:…`.
     pub subject: String,
-    /// Of the event.
+    /// The type of the event.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Of the event.
+    /// The position of the event.
     pub position: u64,
     /// When the event happened.
     pub created_at: Timestamp,
-    /// How often it was sent, since it was made or last sent again.
+    /// How often it was tried since it was created, or since somebody last had it sent again.
     pub attempts: u32,
-    /// How often it was ever taken. Whoever settles it says this number: only the last one counts.
+    /// How often it was ever taken. A settlement must name this number, so that only the one of the
+    /// last taker counts.
     pub epoch: u64,
-    /// Why the last attempt that failed did.
+    /// Why the last failed attempt failed.
     pub last_error: Option<String>,
     /// How many events its stream has.
     pub seq: u64,
-    /// Where it is.
     pub state: DeliveryState,
 }
 
@@ -83,28 +83,28 @@ pub struct Delivery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryState {
-    /// It is to be sent.
+    /// It waits to be sent.
     Waiting {
-        /// Not before this.
+        /// It is not sent before this.
         due: Timestamp,
     },
-    /// Somebody sends it.
+    /// A node is sending it.
     Sending {
-        /// Afterwards somebody else may.
+        /// The end of the lease. After this, another node may take it.
         until: Timestamp,
     },
     /// Its receiver has it.
     Delivered { at: Timestamp },
-    /// It is not sent any more, unless somebody wants it. `last_error` says why.
+    /// It is not sent any more, unless an admin has it sent again. `last_error` says why.
     Dead { at: Timestamp },
 }
 
 vocabulary! {
     /// Where a delivery is in its life, in one word.
     pub enum DeliveryStatus {
-        /// It is to be sent.
+        /// It waits to be sent.
         Waiting = "waiting",
-        /// Somebody sends it.
+        /// A node is sending it.
         Sending = "sending",
         /// Its receiver has it.
         Delivered = "delivered",
@@ -113,31 +113,30 @@ vocabulary! {
     }
 }
 
-/// Who wants to be told of which events.
+/// Which events a channel receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {
-    /// The name under which gates can name it too.
+    /// The channel's name. Gates can name it too.
     pub channel: String,
-    /// Which events, beside those of gates that name it.
+    /// The events that it receives, in addition to those of gates that name it.
     pub events: Vec<Pattern>,
 }
 
-/// Whom a commit tells of which of its events.
+/// A delivery of one of a commit's events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewDelivery {
     pub channel: String,
-    /// Of which, by its place in the commit.
+    /// The index of the event in the commit.
     pub event: usize,
-    /// Counts those who are told of the same event, from 0.
+    /// Counts the deliveries of the same event, from 0.
     pub nth: usize,
 }
 
-/// How an attempt ended.
+/// A node's report of how its attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
-    /// Of which delivery.
     pub delivery: DeliveryId,
-    /// As it was when it was taken.
+    /// The delivery's epoch when the node took it.
     pub epoch: u64,
     pub result: DeliveryResult,
 }
@@ -158,26 +157,26 @@ pub enum DeliveryResult {
 /// Whether it may help to try again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryAdvice {
-    /// Later, when our own schedule says.
+    /// Yes, at the time that our own schedule gives.
     Later,
-    /// Not before this: the receiver said so.
+    /// Yes, but not before this much time has passed: the receiver asked for it.
     After(Duration),
     /// No: it would fail the same way.
     Never,
 }
 
-/// That a channel cannot be told anything.
+/// Says that a channel cannot receive anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abandonment {
     pub channel: String,
     pub reason: String,
-    /// Only what has been due for so long: until then another node may know the channel, and send
-    /// it.
+    /// If set, only deliveries that have been due for this long are abandoned. Until then another
+    /// node may know the channel, and send them.
     pub overdue: Option<Duration>,
 }
 
-/// Checks the channels that a gate, or the policy of all gates, names: who opens one writes a
-/// message for each, in the commit that everybody else waits for.
+/// Checks the channels that a gate, or the policy of all gates, names. Their number is limited
+/// because opening a gate writes a delivery for each, in a commit that everybody else waits for.
 pub(crate) fn check_channels<'a>(
     field: &'static str,
     channels: impl IntoIterator<Item = &'a String, IntoIter: ExactSizeIterator>,
@@ -190,8 +189,8 @@ pub(crate) fn check_channels<'a>(
     channels.try_for_each(|channel| text::check_filled(field, channel, text::TITLE_BYTES_MAX))
 }
 
-/// Whom to tell of which events of a commit: the channels that the event's gate names, and those
-/// who want such events. Each is told once of an event.
+/// The deliveries of a commit's events: to the channels that the event's gate names, and to those
+/// that subscribe to such events. Each channel receives an event once.
 pub(crate) fn new_deliveries(commit: &Commit, subscriptions: &[Subscription]) -> Vec<NewDelivery> {
     let mut deliveries: Vec<NewDelivery> = Vec::new();
     for (event, fact) in commit.events.iter().enumerate().filter(|(_, fact)| is_told(&fact.kind)) {
@@ -208,13 +207,13 @@ pub(crate) fn new_deliveries(commit: &Commit, subscriptions: &[Subscription]) ->
     deliveries
 }
 
-/// What is never told, whoever wants everything: what comes of telling, which would not end, and
-/// attempts that were refused, of which anybody can make any number.
+/// Whether events of this kind are delivered at all. Events of deliveries are not, because that
+/// would never end. Neither are refused attempts, because anybody can make any number of them.
 fn is_told(kind: &str) -> bool {
     !(kind.ends_with(".refused") || kind.starts_with("delivery."))
 }
 
-/// The channels that the event's gate names, where it is one that they are told of.
+/// The channels that the event's gate names, if they receive events of this kind.
 fn named<'a>(commit: &'a Commit, fact: &Fact) -> impl Iterator<Item = &'a String> {
     let escalated = fact.kind == "gate.escalated";
     let told = escalated || matches!(fact.kind.as_ref(), "gate.opened" | "gate.reminded" | "gate.decided");
@@ -234,7 +233,7 @@ impl Subscription {
 }
 
 impl Delivery {
-    /// A new one, of an event in its place.
+    /// A new delivery of an event that has its position in the log.
     pub fn new(telling: &NewDelivery, event: &Event) -> Self {
         let hash = event.hash.hex();
         let id = format!("dlv-{}-{}-{}", event.position, &hash[..16], telling.nth);
@@ -258,7 +257,6 @@ impl Delivery {
         format!("delivery:{}", self.id)
     }
 
-    /// The one word for where it is.
     pub fn status(&self) -> DeliveryStatus {
         match self.state {
             DeliveryState::Waiting { .. } => DeliveryStatus::Waiting,
@@ -268,7 +266,7 @@ impl Delivery {
         }
     }
 
-    /// When somebody is to send it, where somebody is.
+    /// When a node may take it; `None` once it is delivered or dead.
     pub fn due(&self) -> Option<Timestamp> {
         match self.state {
             DeliveryState::Waiting { due } | DeliveryState::Sending { until: due } => Some(due),
@@ -284,7 +282,7 @@ impl Delivery {
         }
     }
 
-    /// Whether somebody is to send it now.
+    /// Whether a node may take it now.
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.due().is_some_and(|due| due <= now)
     }
@@ -299,8 +297,9 @@ impl Delivery {
     }
 }
 
-/// Judges a taking; `None` where there is nothing to be sent now. One that was sent as often as is
-/// good, and of which nobody ever heard, dies instead: it may be what kills whoever sends it.
+/// Judges whether a node may take it; `None` if it is not due. A delivery that was taken
+/// [`ATTEMPTS_MAX`] times and whose last attempt was never settled dies instead: it may be what
+/// crashes the nodes that send it.
 fn take(delivery: &Delivery, lease: Duration, now: Timestamp) -> Option<Delivery> {
     if !delivery.is_due(now) {
         return None;
@@ -313,7 +312,7 @@ fn take(delivery: &Delivery, lease: Duration, now: Timestamp) -> Option<Delivery
     Some(Delivery { attempts, epoch, state: DeliveryState::Sending { until: now.plus(lease) }, ..delivery.clone() })
 }
 
-/// Judges how an attempt ended; `None` where it is not this one that counts.
+/// Judges a settlement; `None` if it is not that of the current attempt.
 fn settle(delivery: &Delivery, settlement: &Settlement, now: Timestamp) -> Option<Delivery> {
     if delivery.epoch != settlement.epoch || delivery.status() != DeliveryStatus::Sending {
         return None;
@@ -340,13 +339,14 @@ fn settle(delivery: &Delivery, settlement: &Settlement, now: Timestamp) -> Optio
     })
 }
 
-/// How many of what waits for each channel die in one commit, of so many channels.
+/// How many deliveries of each channel one commit abandons, if it abandons this many channels.
 pub fn abandoned_of_each(channels: usize) -> u32 {
     ABANDONED_AT_ONCE.checked_div(channels).unwrap_or_default().max(1) as u32
 }
 
-/// Judges an abandonment, for want of a channel; `None` where it is under way, or over, or has not
-/// been due for as long as another node is given to send it.
+/// Judges the abandonment of a delivery whose channel cannot receive anything. `None` if it is
+/// being sent, is delivered or dead, or has not been due for as long as other nodes are given to
+/// send it.
 fn abandon(delivery: &Delivery, lost: &Abandonment, now: Timestamp) -> Option<Delivery> {
     let waits = match delivery.state {
         DeliveryState::Waiting { .. } => true,
@@ -357,7 +357,7 @@ fn abandon(delivery: &Delivery, lost: &Abandonment, now: Timestamp) -> Option<De
     (waits && lost.overdue.is_none_or(is_late)).then(|| delivery.died(&lost.reason, now))
 }
 
-/// Judges a resending: it is due now, as if it had never been tried.
+/// Judges whether it may be sent again. It is then due now, as if it had never been tried.
 fn resend(delivery: &Delivery, now: Timestamp) -> Result<Delivery, Refusal> {
     if let DeliveryState::Sending { until } = delivery.state
         && until > now
@@ -367,8 +367,8 @@ fn resend(delivery: &Delivery, now: Timestamp) -> Result<Delivery, Refusal> {
     Ok(Delivery { attempts: 0, seq: delivery.seq + 1, state: DeliveryState::Waiting { due: now }, ..delivery.clone() })
 }
 
-/// How long to wait after so many attempts, a fifth more or less: whatever failed together is not
-/// tried again together.
+/// How long to wait after this many attempts. The pause is varied by up to a fifth, so that
+/// deliveries that failed together are not tried again together.
 fn pause_after(id: &DeliveryId, attempts: u32) -> Option<Duration> {
     let pause = PAUSES.get((attempts as usize).checked_sub(1)?)?;
     let [first, second, ..] = *Digest::of(format!("{id} {attempts}").as_bytes()).as_bytes();

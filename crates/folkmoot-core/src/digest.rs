@@ -1,11 +1,11 @@
-//! SHA-256 of some content, as the wire writes it: `sha256:` and 64 hexadecimal digits.
+//! SHA-256 digests of content. Their text form is `sha256:` and 64 hexadecimal digits.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256.
+/// A SHA-256 digest.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
@@ -17,17 +17,16 @@ crate::openapi!(
 );
 
 impl Digest {
-    /// What the chain's first event has for a predecessor.
+    /// The `prev_hash` of the log's first event.
     pub const ZERO: Digest = Digest([0; 32]);
 
-    /// The digest of `content`.
     pub fn of(content: &[u8]) -> Self {
         Self(Sha256::digest(content).into())
     }
 
     /// The digest of a value's canonical JSON (RFC 8785). The value's keys must be ASCII and
-    /// already in order, and its numbers integers: then `serde_json` writes exactly the canonical
-    /// form.
+    /// already sorted, and its numbers must be integers. Then `serde_json` writes exactly the
+    /// canonical form.
     pub(crate) fn of_canonical(value: &impl Serialize) -> Self {
         Self::of(&serde_json::to_vec(value).expect("a struct of texts and integers is JSON"))
     }
@@ -55,7 +54,6 @@ impl Digest {
         Some(Self(bytes))
     }
 
-    /// The 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -73,7 +71,7 @@ fn nibble(digit: u8) -> Option<u8> {
     DIGITS.iter().position(|d| *d == digit).and_then(|n| u8::try_from(n).ok())
 }
 
-/// Why a text is no digest.
+/// The text is not a valid digest.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is `sha256:` and 64 hexadecimal digits in lower case")]
 pub struct BadDigest;

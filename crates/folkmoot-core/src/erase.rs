@@ -1,13 +1,14 @@
-//! Erasing: what is kept under a digest goes, the digest and everything that names it stay, and the
-//! log says so.
+//! Erasing content: the bytes under a digest are removed. The digest and everything that names it
+//! stay, and the log says that the content was erased.
 //!
 //! ```text
 //!   kept ──erase (an admin, with a reason)──▶ erased for good: nothing shows these bytes again
 //!     └────retire (too old, by configuration)─▶ erased: kept again when somebody sends them anew
 //! ```
 //!
-//! Runs are another matter: what they record is kept whatever was erased, for it was acknowledged,
-//! and may be as common as `{}`. Gates and questions still do not show it then.
+//! Runs are an exception: what a run records is stored even if the same bytes were erased before,
+//! because recording it was acknowledged, and the bytes may be as common as `{}`. Gates and
+//! questions still do not show them.
 
 #[cfg(test)]
 mod tests;
@@ -23,79 +24,76 @@ use crate::{
     text,
 };
 
-/// What can be wanted of content.
+/// An action on content.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Erases content, for good.
     Erase(Erasure),
-    /// Erases content that nothing shows any more but what was decided before then.
+    /// Erases content that is shown only by what was decided before a moment.
     Retire {
-        /// Which; what somebody has sent since then stays.
+        /// The content to erase. Content that somebody has sent since that moment stays.
         digests: Vec<Digest>,
-        /// As the caller found out.
+        /// The moment. The caller has checked what shows the content.
         decided_before: Timestamp,
     },
 }
 
-/// What an admin wants gone.
+/// An admin's request to erase content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Erasure {
-    /// Under these digests.
     pub digests: Vec<Digest>,
     pub reason: String,
 }
 
-/// What is known of stored content without reading it.
+/// What is known about stored content without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentStatus {
-    /// Whose bytes.
     pub digest: Digest,
-    /// Whether they are there.
+    /// Whether its bytes are stored.
     pub present: bool,
-    /// How often an admin has erased them: the events of their stream.
+    /// How often an admin has erased it, which is the number of events in its stream.
     pub erasures: u64,
-    /// No gate and no question shows them again. They are there only where a run has recorded them
-    /// since.
+    /// Whether no gate and no question may show it again. It is then present only if a run has
+    /// recorded it since.
     pub barred: bool,
-    /// When somebody last sent them, to a day.
+    /// When somebody last sent it. This can be up to a day too early.
     pub used_at: Timestamp,
 }
 
 impl ContentStatus {
-    /// Whether nobody has sent it since then. `used_at` may be a day too early, so that what is
-    /// sent all the time is not written all the time.
+    /// Whether nobody has sent it since then. `used_at` may be a day too early, because content
+    /// that is sent all the time is not updated all the time.
     pub fn is_unused_since(&self, moment: Timestamp) -> bool {
         self.used_at.plus(USED_AT_STEP) < moment
     }
 }
 
-/// How much later content must be sent again for that to be noted.
+/// `used_at` is updated only if content is sent again this much later.
 pub const USED_AT_STEP: Duration = Duration::from_secs(24 * 3600);
 
-/// An admin's erasure, as the log has it.
+/// The payload of an admin's erasure in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Erased {
     pub digest: Digest,
     pub reason: String,
 }
 
-/// What was erased because of its age, as the log has it.
+/// The payload in the log for content that was erased because of its age.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetiredContent {
-    /// All of it.
     pub digests: Vec<Digest>,
-    /// What showed it was decided before.
+    /// Everything that showed it was decided before this.
     pub decided_before: Timestamp,
 }
 
-/// The stream of what is done to content.
+/// The stream of a content's erasures.
 pub fn stream(digest: Digest) -> String {
     format!("artifact:{digest}")
 }
 
-/// The type of [`Erased`].
+/// The type of the event with the payload [`Erased`].
 pub const ERASED: &str = "artifact.erased";
-/// The type of [`Retired`].
+/// The type of the event with the payload [`RetiredContent`].
 pub const RETIRED: &str = "artifacts.retired";
 
 impl Action {
@@ -144,7 +142,7 @@ fn commit_erased(case: &Case<'_>, wanted: &[ContentStatus], reason: &str) -> Com
     commit
 }
 
-/// One event for all of it: the log is to grow by less than what is erased.
+/// Writes one event for all of it, so that the log grows by less than what is erased.
 fn retire(case: &Case<'_>, digests: &[Digest], decided_before: Timestamp, contents: &[ContentStatus]) -> Commit {
     let is_old = |content: &&ContentStatus| {
         content.present && digests.contains(&content.digest) && content.is_unused_since(decided_before)
@@ -168,7 +166,7 @@ fn retire(case: &Case<'_>, digests: &[Digest], decided_before: Timestamp, conten
     }
 }
 
-/// What is still to be erased, if an admin wants it.
+/// Judges an erasure, and returns the contents that are not erased for good yet.
 fn erase(erasure: &Erasure, by: &Principal, contents: &[ContentStatus]) -> Result<Vec<ContentStatus>, Refusal> {
     match by.role {
         Role::Admin => {}
@@ -189,7 +187,7 @@ fn erase(erasure: &Erasure, by: &Principal, contents: &[ContentStatus]) -> Resul
     Ok(wanted)
 }
 
-/// What an event erased, and whether for good.
+/// The contents that an event erased, each with whether it was erased for good.
 pub fn by(event: &Event) -> Vec<(Digest, bool)> {
     let payload = &event.fact.payload;
     match event.fact.kind.as_ref() {
@@ -202,20 +200,19 @@ pub fn by(event: &Event) -> Vec<(Digest, bool)> {
     }
 }
 
-/// What the log says was erased.
+/// The contents that were erased according to the log, each with whether it was for good.
 #[derive(Clone, Debug, Default)]
 pub struct Erasures(HashMap<Digest, bool>);
 
 impl Erasures {
-    /// Takes the next event of the log.
+    /// Adds what the next event of the log erased.
     pub fn learn(&mut self, event: &Event) {
         for (digest, for_good) in by(event) {
             *self.0.entry(digest).or_default() |= for_good;
         }
     }
 
-    /// Compares what is kept for gates and questions under a digest with it, and with what was
-    /// erased.
+    /// Compares the stored content of a gate or question with its digest, and with what was erased.
     pub fn check(&self, digest: Digest, content: Option<&[u8]>) -> Option<AuditProblem> {
         let problem = match (content.map(Digest::of), self.0.get(&digest)) {
             (Some(other), _) if other != digest => {
@@ -228,7 +225,7 @@ impl Erasures {
         Some(AuditProblem::new(digest, problem))
     }
 
-    /// The same for what a run has recorded: that is kept again, whatever was erased before.
+    /// The same for content that a run has recorded. It may be there again after it was erased.
     pub fn check_recorded(&self, digest: Digest, content: Option<&[u8]>) -> Option<AuditProblem> {
         let is_itself = content.is_some_and(|content| Digest::of(content) == digest);
         if is_itself { None } else { self.check(digest, content) }

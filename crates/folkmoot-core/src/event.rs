@@ -1,4 +1,4 @@
-//! Facts, as the log keeps them.
+//! Events, as the log stores them.
 
 mod kind;
 
@@ -8,7 +8,7 @@ pub use kind::EventKind;
 
 use crate::{CommandId, Digest, Name, SessionId, Timestamp, TokenId};
 
-/// Something that happened, before it has its place in the log.
+/// Something that happened, without its position in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// What it happened to: a gate's, question's or halt's id, `run:…`, `token:…`.
@@ -17,48 +17,46 @@ pub struct Fact {
     pub stream_seq: u64,
     /// `noun.verb`.
     pub kind: Cow<'static, str>,
-    /// Of the payload.
+    /// The version of the payload's format.
     pub version: u32,
-    /// The principal, or `system`.
+    /// The principal that did it, or `system`.
     pub actor: Name,
-    /// The agent that the principal spoke for.
+    /// The agent that the principal spoke for. For events of a workflow, who started the run.
     pub on_behalf_of: Option<Name>,
-    /// The session it belongs to.
     pub session: Option<SessionId>,
-    /// What caused it.
+    /// The command that caused it.
     pub command_id: CommandId,
-    /// When it was judged.
+    /// When the command was judged.
     pub at: Timestamp,
     /// JSON; exactly these bytes are hashed.
     pub payload: String,
-    /// The token that was shown for the command. `None` for what Folkmoot and its workflows do, and
+    /// The token that was sent with the command. `None` for what Folkmoot and its workflows do, and
     /// in events that were written before version 12 of the schema.
     pub token_id: Option<TokenId>,
 }
 
-/// A fact in its place: positions are dense, and each event carries the hash of the one before.
+/// A fact at its position in the log. Each event carries the hash of the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// From 1, with no gaps.
+    /// Counts from 1, without gaps.
     pub position: u64,
     pub fact: Fact,
-    /// Of the event before; zero for the first.
+    /// The hash of the event before; zero for the first.
     pub prev_hash: Digest,
-    /// Of this event.
     pub hash: Digest,
 }
 
 /// The end of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Of the last event; zero while there is none.
+    /// The position of the last event; zero if there is none.
     pub position: u64,
-    /// Of the last event.
+    /// The hash of the last event; zero if there is none.
     pub hash: Digest,
 }
 
 impl Head {
-    /// Before anything happened.
+    /// The head of an empty log.
     pub const START: Head = Head { position: 0, hash: Digest::ZERO };
 }
 
@@ -68,13 +66,13 @@ impl Head {
 pub struct CorruptLog(pub String);
 
 impl CorruptLog {
-    /// What a fact's payload says.
+    /// Parses a fact's payload.
     pub(crate) fn parse<'a, T: serde::Deserialize<'a>>(fact: &'a Fact) -> Result<T, CorruptLog> {
         serde_json::from_str(&fact.payload)
             .map_err(|error| CorruptLog(format!("{} has a payload that does not parse: {error}", fact.kind)))
     }
 
-    /// Refuses a stream that does not begin where its first fact says.
+    /// Fails unless the first fact of a stream has the number `seq`.
     pub(crate) fn unless_first(first: &Fact, seq: u64) -> Result<(), CorruptLog> {
         if first.stream_seq == seq {
             return Ok(());
@@ -82,7 +80,7 @@ impl CorruptLog {
         Err(CorruptLog(format!("begins with event {} of the stream", first.stream_seq)))
     }
 
-    /// Refuses a gap in a stream of which `seq` is the last event that is known.
+    /// Fails unless the fact directly follows `seq`, the last known event of its stream.
     pub(crate) fn unless_next(fact: &Fact, seq: u64) -> Result<(), CorruptLog> {
         if fact.stream_seq == seq + 1 {
             return Ok(());

@@ -10,9 +10,9 @@
 //!              └──deadline─▶ Closed: timed_out
 //! ```
 //!
-//! A closed gate never changes. From its deadline on a pending gate can only time out: nothing
-//! approves it, whether or not the timer has come round yet. Nobody decides on a gate that they
-//! opened, and no agent decides on any.
+//! A closed gate never changes. From its deadline on, a pending gate can only time out or escalate:
+//! nobody can decide on it, even if its timer has not fired yet. Nobody decides on a gate that they
+//! opened, and agents never decide.
 
 mod action;
 mod amend;
@@ -52,60 +52,55 @@ pub use remind::{NextReminders, Reminders};
 
 use crate::{Deadline, Digest, GateId, Name, Presence, RunId, SessionId, Timeout, Timestamp};
 
-/// A gate as its row holds it: nothing but the fold of its events.
+/// A gate as stored in its row, which is exactly the fold of its events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
     /// Unique across everything.
     pub id: GateId,
-    /// The run that cannot pass, where there is one.
+    /// The run that cannot pass it, if it belongs to one.
     pub run_id: Option<RunId>,
-    /// The session it belongs to, where there is one.
     pub session_id: Option<SessionId>,
-    /// What is to be decided on. The text itself is an artifact.
+    /// What is to be decided on. The text of the summary is an artifact.
     pub content: Content,
-    /// How it is decided.
     #[serde(rename = "type")]
     pub gate_type: GateType,
-    /// Whether it blocks.
     pub mode: GateMode,
-    /// The rule that made it stand here.
+    /// Why it was opened, in words.
     pub why: String,
     /// The principal that opened it.
     pub requested_by: Name,
     /// The agent that the principal spoke for.
     pub on_behalf_of: Option<Name>,
-    /// Who started the run, and so may not review it where `self_review` is `deny`.
+    /// Who started the run. They may not decide if `self_review` is `deny`.
     pub initiator: Option<Name>,
-    /// Whether the run's initiator may decide.
     pub self_review: SelfReview,
-    /// When it was opened.
     pub requested_at: Timestamp,
-    /// How long it waits, and how much longer after an escalation.
+    /// How long it waits, and how long again after an escalation at its deadline.
     pub timeout: Timeout,
-    /// The first moment too late.
+    /// The first moment that is too late to decide.
     pub deadline: Deadline,
-    /// Whether its one escalation has happened.
+    /// Whether it has escalated at its deadline, which it does at most once.
     pub escalated: bool,
-    /// Rejections (or adjustments) needed to end it.
+    /// Rejections (or adjustments) needed to close it.
     pub reject_quorum: u32,
-    /// What the requester calls it, so that it asks once.
+    /// A key that the requester chose. While this gate is pending, the requester gets it back
+    /// instead of opening another one with the same key.
     pub dedupe_key: Option<String>,
-    /// Whom to tell, beside the feed.
+    /// The channels to notify.
     pub notification_channels: Vec<String>,
-    /// What is said of it before its deadline.
+    /// Reminders and the escalation before its deadline.
     #[serde(default, skip_serializing_if = "Reminders::is_empty")]
     pub reminders: Reminders,
-    /// How a person must show that they decide, where the configuration demanded something when it
-    /// was opened.
+    /// How a person must show that they decide, if the configuration demanded something when the
+    /// gate was opened or its risk was raised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
-    /// Counts the contents it has had, from 1.
+    /// Counts its revisions, from 1. Each amendment of the content makes a new one.
     pub revision: u32,
-    /// The digest of the content as it is now.
+    /// The digest of the current content.
     pub digest: Digest,
     /// How many events its stream has.
     pub seq: u64,
-    /// Pending, or closed for good.
     pub state: GateState,
 }
 
@@ -113,23 +108,23 @@ pub struct Gate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateState {
-    /// It waits; the votes that were cast on this revision.
+    /// It waits for a decision.
     Pending {
-        /// One a person.
+        /// The votes on the current revision, at most one per person.
         votes: Vec<Vote>,
     },
-    /// It is decided, for good.
+    /// It is decided, and stays so.
     Closed(Decision),
 }
 
-/// One person's voice on one revision.
+/// One person's vote on one revision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vote {
     pub reviewer: Name,
     pub choice: Choice,
     pub reason: String,
     pub at: Timestamp,
-    /// How it was shown that a person said it; nothing in what older versions wrote.
+    /// How it was shown that a person voted; `None` in data of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
 }
@@ -137,39 +132,39 @@ pub struct Vote {
 /// What was decided on a gate, by whom, when, why, and about exactly which content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// The gate's id, under the name that HelixAgent gives it.
+    /// The gate's id, under the field name that HelixAgent uses.
     pub request_id: GateId,
-    /// The word.
     pub decision: DecisionWord,
-    /// Who, from the credential; `timeout` where it was the clock.
+    /// Who decided, as the credential says; `timeout` for a timeout, and `auto` for a gate that
+    /// asks nobody.
     pub reviewer: Name,
     pub reason: String,
-    /// What to do otherwise, with an adjustment.
+    /// What to do differently, for an adjustment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
     /// The digest of the text that the reviewer wrote instead; the text is an artifact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<Digest>,
     pub decided_at: Timestamp,
-    /// The content it was made on.
+    /// The digest of the content that was decided on.
     pub digest: Digest,
     /// That content's revision.
     pub revision: u32,
     /// What follows for the run.
     pub outcome: Next,
-    /// How it was shown that a person decided; nothing where none did, and in what older versions
-    /// wrote.
+    /// How it was shown that a person decided; `None` if no person did, and in data of older
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
-    /// Every vote that counted.
+    /// All votes on that revision; empty if a single vote is enough to decide.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub votes: Vec<Vote>,
 }
 
 impl Gate {
-    /// Whether its decision stops the run that opened it. Whoever executes a run and withdraws its
-    /// question whether it may go on has no permission either, so that stops it too. A gate that
-    /// somebody else put into the run, and withdrew, stops nothing.
+    /// Whether its decision stops its run. An agent that withdraws the gate of its own run has no
+    /// permission to go on, so that stops the run too. A gate that somebody other than the run's
+    /// initiator opened and withdrew does not stop the run.
     pub fn stops_its_run(&self) -> bool {
         self.decision().is_some_and(|decision| {
             let withdrawn = decision.decision == DecisionWord::Cancelled && decision.reviewer == self.requested_by;
@@ -178,18 +173,17 @@ impl Gate {
         })
     }
 
-    /// When it was decided so that its run stops, or that it is to come back changed.
+    /// When it was decided, if the decision stops its run or requests an adjustment.
     pub fn stopped_at(&self) -> Option<Timestamp> {
         let stops = self.stops_its_run() || self.status() == GateStatus::AdjustRequested;
         self.decision().filter(|_| stops).map(|decision| decision.decided_at)
     }
 
-    /// Whether people let its run go on, and not the configuration.
+    /// Whether people approved it, rather than the configuration.
     pub fn is_approved_by_people(&self) -> bool {
         self.gate_type == GateType::Human && self.status() == GateStatus::Approved
     }
 
-    /// The one word for where it is.
     pub fn status(&self) -> GateStatus {
         match &self.state {
             GateState::Pending { .. } => GateStatus::Pending,
@@ -197,7 +191,7 @@ impl Gate {
         }
     }
 
-    /// The decision, once there is one.
+    /// The decision, once the gate is closed.
     pub fn decision(&self) -> Option<&Decision> {
         match &self.state {
             GateState::Pending { .. } => None,
@@ -213,7 +207,7 @@ vocabulary! {
         Phase = "phase",
         /// A plan before it starts.
         Proposal = "proposal",
-        /// A plan on its way.
+        /// A plan that is under way.
         Checkpoint = "checkpoint",
         /// A tool call.
         Tool = "tool",
@@ -225,7 +219,7 @@ vocabulary! {
 vocabulary! {
     /// How a gate is decided. `ai` and `skip` come with the workflows.
     pub enum GateType {
-        /// By itself, where the configuration asks nobody.
+        /// Approved at once, because the configuration asks nobody.
         Auto = "auto",
         /// By people.
         Human = "human",
@@ -235,7 +229,7 @@ vocabulary! {
 vocabulary! {
     /// Whether a gate blocks its run. `reaction` comes with the workflows.
     pub enum GateMode {
-        /// It blocks.
+        /// The run cannot pass until it is decided.
         Gate = "gate",
     }
 }
@@ -243,13 +237,10 @@ vocabulary! {
 vocabulary! {
     /// What is at stake, least first.
     pub enum Risk {
-        /// Little.
         Low = "low",
-        /// The usual.
         Medium = "medium",
-        /// Much.
         High = "high",
-        /// Too much for a decision that names no digest.
+        /// A decision must name the digest of the content.
         Critical = "critical",
     }
 }
@@ -257,13 +248,13 @@ vocabulary! {
 vocabulary! {
     /// What a reviewer can say.
     pub enum Choice {
-        /// Go on.
+        /// The run may go on.
         Approve = "approve",
-        /// Do not.
+        /// The run may not go on.
         Reject = "reject",
-        /// Come back with something else.
+        /// Something must be changed.
         Adjust = "adjust",
-        /// Stop here and conclude.
+        /// The plan stops here and concludes.
         Pause = "pause",
     }
 }
@@ -271,19 +262,19 @@ vocabulary! {
 vocabulary! {
     /// The word of a decision.
     pub enum DecisionWord {
-        /// A reviewer, or the quorum, said yes.
+        /// Approved by enough reviewers, or by the configuration.
         Approved = "approved",
-        /// A reviewer said no.
+        /// Rejected by enough reviewers, or by an admin without the quorum.
         Rejected = "rejected",
-        /// A proposal is to come back changed.
+        /// The requester must come back with something changed.
         AdjustRequested = "adjust_requested",
-        /// A plan goes on differently.
+        /// The plan goes on with another strategy.
         AdjustStrategy = "adjust_strategy",
-        /// A plan goes to its synthesis.
+        /// The plan stops and goes to its synthesis.
         Paused = "paused",
         /// Nobody decided in time.
         TimedOut = "timed_out",
-        /// An admin approved by force.
+        /// An admin approved without the quorum.
         Override = "override",
         /// It was withdrawn.
         Cancelled = "cancelled",
@@ -293,27 +284,25 @@ vocabulary! {
 vocabulary! {
     /// Where a gate is in its life, in one word.
     pub enum GateStatus {
-        /// It waits.
         Pending = "pending",
-        /// Yes.
+        /// Approved by people (with or without the quorum), or by the configuration.
         Approved = "approved",
-        /// No.
         Rejected = "rejected",
-        /// Come back changed.
+        /// The requester must come back with something changed.
         AdjustRequested = "adjust_requested",
-        /// Go on differently.
+        /// The plan goes on with another strategy.
         AdjustStrategy = "adjust_strategy",
-        /// Conclude.
+        /// The plan stops and goes to its synthesis.
         Paused = "paused",
         /// Nobody decided in time.
         TimedOut = "timed_out",
-        /// Withdrawn.
+        /// It was withdrawn.
         Cancelled = "cancelled",
     }
 }
 
 impl DecisionWord {
-    /// The status that a gate has after it.
+    /// The gate's status after this decision.
     pub fn status(self) -> GateStatus {
         match self {
             DecisionWord::Approved | DecisionWord::Override => GateStatus::Approved,
@@ -332,13 +321,15 @@ vocabulary! {
     pub enum OnTimeout {
         /// The run stops.
         Fail = "fail",
-        /// The run goes on. Consent by silence, so never an agent's to ask for.
+        /// The run goes on. Silence counts as consent, so an agent may not ask for this unless it
+        /// is the configured policy.
         Approve = "approve",
         /// The run stops, as after a rejection.
         Reject = "reject",
-        /// A new gate, for our own runs.
+        /// The run opens a new gate. Only for runs that Folkmoot executes.
         Retry = "retry",
-        /// The log and the feed say so, and it waits once more; then the run stops.
+        /// The log and the feed announce it, and the gate waits once more. After that the run
+        /// stops.
         Escalate = "escalate",
     }
 }
@@ -348,9 +339,9 @@ vocabulary! {
     pub enum Next {
         /// It goes on.
         Proceed = "proceed",
-        /// It does not.
+        /// It stops.
         Stop = "stop",
-        /// It comes back with another gate.
+        /// It changes something, and comes back with another gate.
         Retry = "retry",
     }
 }
@@ -358,9 +349,7 @@ vocabulary! {
 vocabulary! {
     /// Whether whoever started a run may decide on its gates.
     pub enum SelfReview {
-        /// They may.
         Allow = "allow",
-        /// They may not.
         Deny = "deny",
     }
 }

@@ -4,8 +4,8 @@
 //!   raise ─▶ Standing ──lift──▶ Lifted
 //! ```
 //!
-//! No answer to any question lifts it, and no agent does. A monitoring agent whose token has the
-//! capability `halt` may raise one.
+//! Only an admin lifts it: no answer to a question does, and no agent. A monitoring agent whose
+//! token has the capability `halt` may raise one.
 
 mod action;
 mod commit;
@@ -26,28 +26,26 @@ pub use raise::NewHalt;
 
 use crate::{HaltId, Hold, HoldId, Name, Principal, Scope, SessionId, Timestamp};
 
-/// A halt as its row holds it: nothing but the fold of its events.
+/// A halt as stored in its row, which is exactly the fold of its events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Halt {
     /// Unique across everything.
     pub id: HaltId,
-    /// How far it reaches.
     pub scope: Scope,
-    /// Which agent, with scope `agent`.
+    /// Set for scope `agent`.
     pub agent_id: Option<Name>,
-    /// Which session, with scope `session`.
+    /// Set for scope `session`.
     pub session_id: Option<SessionId>,
     pub reason: String,
-    /// Who raised it.
     pub raised_by: Name,
     pub raised_at: Timestamp,
     /// How many events its stream has.
     pub seq: u64,
-    /// By whom and when it was lifted, once it is.
+    /// Set once it is lifted.
     pub lifted: Option<Lift>,
 }
 
-/// How a halt ended.
+/// Who lifted a halt, and when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lift {
     pub by: Name,
@@ -55,13 +53,13 @@ pub struct Lift {
 }
 
 impl Halt {
-    /// Whether this principal may know of it: agents see their own, and what stops everyone.
+    /// Whether this principal may see it. Agents see only their own, and halts of everyone.
     pub fn may_be_seen_by(&self, principal: &Principal) -> bool {
-        // Who may know of it does not change when it is lifted.
+        // Who may see it does not change when it is lifted.
         Halt { lifted: None, ..self.clone() }.hold().is_some_and(|hold| hold.may_be_seen_by(principal))
     }
 
-    /// What it holds, while it stands.
+    /// Its hold, until it is lifted.
     pub fn hold(&self) -> Option<Hold> {
         if self.lifted.is_some() {
             return None;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// Why a text is no id.
+/// The text is not a valid id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no {what}: use 1 to {max} of the characters A-Z a-z 0-9 . _ : @ -")]
 pub struct BadId {
@@ -15,8 +15,8 @@ pub struct BadId {
     text: String,
 }
 
-/// Every id as a regular expression, for those who check before they send; how long it may be is
-/// `BYTES_MAX` of each.
+/// A regular expression that every id matches, for clients that check before they send. The maximum
+/// length is each type's `BYTES_MAX`.
 pub const PATTERN: &str = r"^\.*[A-Za-z0-9_:@-][A-Za-z0-9._:@-]*$";
 
 macro_rules! id {
@@ -27,16 +27,15 @@ macro_rules! id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The longest one, in bytes.
+            /// The maximum length, in bytes.
             pub const BYTES_MAX: usize = $max;
 
-            /// The id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
         }
 
-        /// So that a map can be asked with a text.
+        /// Lets a map with such keys be searched by `&str`.
         impl std::borrow::Borrow<str> for $name {
             fn borrow(&self) -> &str {
                 &self.0
@@ -96,7 +95,8 @@ id!(/** A server's key, by its public half: `key-{hash}`. */ KeyId, "key id", 64
 id!(/** A named part of a run, at whose end a gate can stand. */ Phase, "phase", 64);
 
 impl GateId {
-    /// `gate-{run}-{phase}-{timestamp}` and a random part, so that it is unique across everything.
+    /// Makes `gate-{run}-{phase}-{milliseconds}-{random}`, with `external` if there is no run. The
+    /// random part makes it unique.
     pub fn new(run: Option<&RunId>, phase: &Phase, now: Timestamp, random: u64) -> Self {
         let run = run.map_or("external", RunId::as_str);
         Self(format!("gate-{run}-{phase}-{}-{random:016x}", now.as_micros() / 1000).into())
@@ -104,28 +104,28 @@ impl GateId {
 }
 
 impl RunId {
-    /// Unique across everything, and in the order of starting.
+    /// Makes a unique id. Such ids sort in the order in which the runs were started.
     pub fn new(now: Timestamp, random: u64) -> Self {
         Self(format!("run-{}-{random:016x}", now.as_micros() / 1000).into())
     }
 }
 
 impl QuestionId {
-    /// Unique across everything, and in the order of asking.
+    /// Makes a unique id. Such ids sort in the order in which the questions were asked.
     pub fn new(now: Timestamp, random: u64) -> Self {
         Self(format!("question-{}-{random:016x}", now.as_micros() / 1000).into())
     }
 }
 
 impl HaltId {
-    /// Unique across everything, and in the order of raising.
+    /// Makes a unique id. Such ids sort in the order in which the halts were raised.
     pub fn new(now: Timestamp, random: u64) -> Self {
         Self(format!("halt-{}-{random:016x}", now.as_micros() / 1000).into())
     }
 }
 
 impl WebhookId {
-    /// Unique across everything, and in the order of making.
+    /// Makes a unique id. Such ids sort in the order in which the webhooks were created.
     pub fn new(now: Timestamp, random: u64) -> Self {
         Self(format!("webhook-{}-{random:016x}", now.as_micros() / 1000).into())
     }

@@ -8,8 +8,8 @@
 //!   ─▶ Failed                                    whatever it was, the rules refused it
 //! ```
 //!
-//! A result never changes. An entry that was recorded as one thing is never another: whoever
-//! replays a run with other code is refused.
+//! A result never changes. The kind and the input of an entry never change either, so a replay of a
+//! run with different code is refused.
 
 mod record;
 #[cfg(test)]
@@ -38,13 +38,12 @@ crate::openapi!(
 /// The longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 256;
 
-/// Why a text is no key.
+/// The text is not a valid key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no key of a step: use 1 to {KEY_BYTES_MAX} bytes without control characters or space at its ends")]
 pub struct BadKey(String);
 
 impl EntryKey {
-    /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -86,38 +85,36 @@ impl fmt::Debug for EntryKey {
     }
 }
 
-/// One line of a journal.
+/// One entry of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Stable, and unique in its run.
     pub key: EntryKey,
-    /// What was done.
     pub kind: EntryKind,
-    /// Which call it was in its branch of the workflow, from 1.
+    /// Which call it was in its branch of the workflow, from 1; 0 if that is unknown.
     pub ordinal: u32,
-    /// Of what it was given.
+    /// The digest of its input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Digest>,
-    /// The agent that worked.
+    /// The agent that did the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<Name>,
-    /// How far it is.
     #[serde(flatten)]
     pub state: EntryState,
     /// How often it was tried.
     pub attempts: u32,
     /// When it was first tried.
     pub began_at: Timestamp,
-    /// When this was written.
+    /// When the entry was last written.
     pub at: Timestamp,
 }
 
 vocabulary! {
     /// What an entry records.
     pub enum EntryKind {
-        /// Work that may be done again if nobody knows whether it was done.
+        /// Work that may be repeated if it is unknown whether it was done.
         Step = "step",
-        /// Work that must not: its intent is recorded first.
+        /// Work that must not be repeated. The intent is recorded first.
         Once = "once",
         /// A gate.
         Gate = "gate",
@@ -127,11 +124,11 @@ vocabulary! {
         Sleep = "sleep",
         /// Another run.
         Run = "run",
-        /// Something told to the feed.
+        /// An event that the workflow emitted.
         Event = "event",
-        /// What time it was.
+        /// A reading of the clock.
         Now = "now",
-        /// What chance said.
+        /// A random number.
         Random = "random",
     }
 }
@@ -139,15 +136,15 @@ vocabulary! {
 vocabulary! {
     /// How far a journal entry is, in one word.
     pub enum EntryStatus {
-        /// It is about to be done, or it was done and nobody could say so.
+        /// It is about to be done; or it was done, but its result could not be recorded.
         Begun = "begun",
-        /// It failed, and is tried again.
+        /// An attempt failed, and it is tried again.
         Failing = "failing",
         /// It is done.
         Done = "done",
         /// It failed for good.
         Failed = "failed",
-        /// Its result is elsewhere.
+        /// It waits for something outside the journal, such as a gate.
         Waiting = "waiting",
     }
 }
@@ -156,20 +153,20 @@ vocabulary! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum EntryState {
-    /// It is about to be done, or it was done and nobody could say so.
+    /// It is about to be done; or it was done, but its result could not be recorded.
     Begun,
-    /// It failed, and is tried again.
+    /// An attempt failed, and it is tried again.
     Failing {
         /// The last error.
         error: StepError,
-        /// Not before this moment.
+        /// The next attempt is not before this moment.
         retry_at: Timestamp,
     },
     /// It is done.
     Done {
-        /// Of its result, which is JSON and an artifact.
+        /// The digest of its result. The result is JSON, and an artifact.
         result: Digest,
-        /// The result's length.
+        /// The length of the result, and of the records that were kept with it.
         bytes: u64,
     },
     /// It failed for good.
@@ -177,7 +174,7 @@ pub enum EntryState {
         /// The last error.
         error: StepError,
     },
-    /// Its result is elsewhere.
+    /// It waits for something outside the journal, such as a gate.
     Waiting(Waits),
 }
 
@@ -199,23 +196,23 @@ pub enum Waits {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct StepError {
-    /// Which sort of error: a retry policy looks at it.
+    /// The kind of error, as a code. A retry policy looks at it.
     pub code: String,
     pub message: String,
-    /// The provider whose outage it is. The step waits until it is back.
+    /// Set if it is an outage of this provider. The step waits until the provider is back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }
 
 impl StepError {
-    /// An error that is no provider's.
+    /// An error that is not an outage of a provider.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), provider: None }
     }
 }
 
 impl Entry {
-    /// The length of its result.
+    /// The length of its result and its records; zero if there is none yet.
     pub fn bytes(&self) -> u64 {
         match &self.state {
             EntryState::Done { bytes, .. } => *bytes,
@@ -231,7 +228,8 @@ impl Entry {
         }
     }
 
-    /// What another call under the same key would do differently; an ordinal of 0 is unknown.
+    /// How a call under the same key differs from this entry; `None` if it does not. An `ordinal`
+    /// of 0 is unknown and is not compared.
     pub fn differs_from(&self, kind: EntryKind, input: Option<Digest>, ordinal: u32) -> Option<String> {
         if self.kind != kind {
             return Some(format!("was a {} and is now a {kind}", self.kind));
@@ -242,7 +240,6 @@ impl Entry {
         (self.input != input).then(|| "was given something else".to_owned())
     }
 
-    /// The one word for how far it is.
     pub fn progress(&self) -> EntryStatus {
         match &self.state {
             EntryState::Begun => EntryStatus::Begun,

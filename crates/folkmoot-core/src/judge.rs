@@ -1,4 +1,4 @@
-//! One entrance to all the rules, and what the rules of every noun share.
+//! The one entry point to all rules, and what the rules of every noun share.
 
 use std::borrow::Cow;
 
@@ -36,16 +36,16 @@ impl From<Refusal> for RefusedWith {
     }
 }
 
-/// A command, with what the rules of every noun look at.
+/// A command that is being judged, with the data that the rules of every noun use.
 pub(crate) struct Case<'a> {
     pub(crate) command: &'a Command,
     pub(crate) now: Timestamp,
-    /// What was erased for good, of the contents that the command names.
+    /// Those contents that the command names and that were erased for good.
     erased: Vec<Digest>,
     /// The principals that the command names.
     pub(crate) principals: Vec<Principal>,
-    /// What the token that was shown, and how, says of a person; nothing where no token is behind
-    /// the command.
+    /// Whether a person is behind the command, as its token and the claim sent with it show. `None`
+    /// if the command has no token.
     pub(crate) presence: Option<PresenceClaim>,
 }
 
@@ -68,7 +68,8 @@ impl Case<'_> {
         }
     }
 
-    /// What a gate or a question is to show, unless it was erased for good: nobody could see it.
+    /// The rows that store what a gate or question will show. Refuses content that was erased for
+    /// good, because nobody could see it.
     pub(crate) fn store_contents_unless_erased(
         &self,
         contents: impl Iterator<Item = Vec<u8>>,
@@ -80,7 +81,7 @@ impl Case<'_> {
         artifacts.collect()
     }
 
-    /// An event of this command.
+    /// Makes an event of this command.
     pub(crate) fn fact(
         &self,
         stream: &str,
@@ -106,7 +107,7 @@ impl Case<'_> {
         }
     }
 
-    /// Refuses Folkmoot itself.
+    /// The principal that sent the command. Refuses commands of Folkmoot itself.
     pub(crate) fn principal(&self, verb: &'static str) -> Result<&Principal, Refusal> {
         match &self.command.by {
             Actor::Principal(principal) => Ok(principal),
@@ -124,7 +125,7 @@ impl Case<'_> {
     }
 }
 
-/// The payload of an event that is not an enum of its noun.
+/// The payload of an event whose noun has no enum of events.
 pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("structs of texts and integers are JSON")
 }

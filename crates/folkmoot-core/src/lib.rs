@@ -1,11 +1,11 @@
-//! The words and the rules of Folkmoot.
+//! The vocabulary and the rules of Folkmoot.
 //!
-//! Pure: no async, no clock, no randomness, no I/O. `now` and new ids are arguments, so the same
-//! input gives the same answer, forever. A [`Command`] names the rows it [`Needs`]; [`judge()`]
-//! reads them and returns a [`Commit`] (all that is to be written) or a [`Refusal`] (the rules say
-//! no).
+//! This crate is pure: no async, no clock, no randomness, no I/O. `now` and new ids are arguments,
+//! so the same input always gives the same answer. A [`Command`] names the rows that it [`Needs`].
+//! [`judge()`] gets those rows and returns a [`Commit`] (everything to write) or a [`Refusal`] (the
+//! rules forbid it).
 
-/// Describes a type in an OpenAPI document, which needs the feature `openapi`.
+/// Describes a type in an OpenAPI document. Without the feature `openapi` it expands to nothing.
 #[cfg(not(feature = "openapi"))]
 #[macro_export]
 macro_rules! openapi {

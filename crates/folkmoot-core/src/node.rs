@@ -1,4 +1,4 @@
-//! Nodes: the servers that execute runs, and how each says that it lives.
+//! Nodes: the servers that execute runs, and their heartbeats.
 
 use std::time::Duration;
 
@@ -7,18 +7,17 @@ use crate::{
     judge::{Case, RefusedWith},
 };
 
-/// What a node says of itself.
+/// What a node reports about itself.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// It lives.
+    /// The node is alive for another `span`.
     Heartbeat {
         node: Name,
-        /// For so much longer.
         span: Duration,
-        /// No other node can live: the database is this one's alone.
+        /// Whether no other node can be alive, because this node has the database to itself.
         alone: bool,
     },
-    /// It ends, and lets go of its runs.
+    /// The node shuts down, so that other nodes can claim its runs.
     Leave { node: Name },
 }
 

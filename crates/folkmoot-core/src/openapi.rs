@@ -1,4 +1,4 @@
-//! How core's types look in an OpenAPI document. Compiled with the feature `openapi` only.
+//! How core's types look in an OpenAPI document. Compiled only with the feature `openapi`.
 
 use utoipa::openapi::{
     ObjectBuilder,
@@ -9,8 +9,8 @@ pub use utoipa::{
     openapi::{RefOr, Schema},
 };
 
-/// Describes a type: the lines of its documentation, and what its JSON can be. Without core's
-/// feature `openapi` it expands to nothing, whichever crate calls it.
+/// Describes a type in an OpenAPI document: the lines of its description, and the schema of its
+/// JSON. Without core's feature `openapi` it expands to nothing, whichever crate calls it.
 #[macro_export]
 macro_rules! openapi {
     ($type:ty, [$($line:literal),*], $schema:expr) => {
@@ -25,12 +25,12 @@ macro_rules! openapi {
     };
 }
 
-/// One of these words.
+/// A string that is one of these words.
 pub fn one_of(words: &[&str]) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words.iter().copied()))
 }
 
-/// A text of at least one character.
+/// A string of 1 to `chars_max` characters that matches `pattern`.
 pub fn text(pattern: &str, chars_max: usize) -> ObjectBuilder {
     let text = ObjectBuilder::new().schema_type(Type::String);
     text.pattern(Some(pattern)).min_length(Some(1)).max_length(Some(chars_max))

@@ -1,4 +1,5 @@
-//! Presence: how it was shown that a person acted, and not only somebody who has a person's token.
+//! Presence: how it was shown that a person acted, rather than a program that has the person's
+//! token.
 
 #[cfg(test)]
 mod tests;
@@ -10,26 +11,27 @@ use crate::{Action, Refusal, gate::Risk, token::TokenKind};
 vocabulary! {
     /// How it was shown that a person acted, the weakest first. Each counts for those before it.
     pub enum Presence {
-        /// By a token alone. Whoever has it, a script too, could have sent the request.
+        /// By a token alone. Anybody who has the token, including a script, could have sent the
+        /// request.
         Token = "token",
         /// The command line says that it showed the content at a terminal and that an answer was
         /// typed there.
         Terminal = "terminal",
-        /// Comes with the web pages.
+        /// Not possible yet. It comes with the web pages.
         Page = "page",
         /// The token's secret is kept encrypted, so a passphrase was typed to use it.
         Passphrase = "passphrase",
-        /// Comes with the web pages.
+        /// Not possible yet. It comes with the web pages.
         Passkey = "passkey",
     }
 }
 
-/// What the configuration demands of a decision, by the risk of its gate. Where it demands nothing,
-/// the rules for the kind of token hold alone.
+/// The presence that the configuration demands for a decision, by the risk of its gate. If it
+/// demands nothing, only the rules for the kind of token apply.
 pub type Demands = BTreeMap<Risk, Presence>;
 
-/// What is known of how a request was made: the kind of the token that it shows, and what the
-/// program that sent it claims.
+/// What is known about how a request was made: the kind of its token, and the presence that follows
+/// from this kind and from what the sending program claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PresenceClaim {
     kind: TokenKind,
@@ -48,18 +50,17 @@ impl PresenceClaim {
         Self { kind, presence }
     }
 
-    /// As decisions record it.
+    /// The presence that decisions record.
     pub(crate) fn presence(self) -> Presence {
         self.presence
     }
 
-    /// The kind of the token.
     pub(crate) fn kind(self) -> TokenKind {
         self.kind
     }
 
-    /// Refuses an action that the token does not allow as it was shown. A decision on a gate is
-    /// judged with the gate.
+    /// Refuses an action if the token shows too little presence for it. For a decision on a gate,
+    /// the demands of the gate are checked later.
     pub(crate) fn must_allow(self, action: &Action) -> Result<(), Refusal> {
         match self.kind {
             TokenKind::Personal if !action.is_personal() => Ok(()),
@@ -69,7 +70,8 @@ impl PresenceClaim {
         }
     }
 
-    /// Refuses what is done in a person's name if the token does not show the person.
+    /// Refuses to do something in a person's name if the token does not show that the person is
+    /// present.
     pub(crate) fn must_be_person(self) -> Result<(), Refusal> {
         match self.kind {
             TokenKind::Reading => self.must_be(Presence::Passphrase),
@@ -78,7 +80,7 @@ impl PresenceClaim {
         }
     }
 
-    /// Refuses a decision on a gate for which more is demanded.
+    /// Refuses a decision on a gate that demands more presence than was shown.
     pub(crate) fn must_decide(self, demanded: Option<Presence>) -> Result<(), Refusal> {
         let usual = match self.kind {
             TokenKind::Minted | TokenKind::Protected => Presence::Token,
@@ -88,7 +90,7 @@ impl PresenceClaim {
         self.must_be(demanded.map_or(usual, |demanded| demanded.max(usual)))
     }
 
-    /// Refuses what is shown by less than this.
+    /// Refuses if less presence than this was shown.
     pub(crate) fn must_be(self, demanded: Presence) -> Result<(), Refusal> {
         if self.presence >= demanded {
             return Ok(());
@@ -97,13 +99,13 @@ impl PresenceClaim {
     }
 }
 
-/// Refuses a request that does something in a person's name without a command, unless its token
-/// shows the person. `claimed` is what the request says.
+/// Refuses a request that does something in a person's name without sending a command, unless its
+/// token shows that the person is present. `claimed` is what the request says.
 pub fn must_show_person(kind: TokenKind, claimed: Option<Presence>) -> Result<(), Refusal> {
     PresenceClaim::new(kind, claimed).must_be_person()
 }
 
-/// What somebody can do who is refused because more was demanded.
+/// What to do about a refusal that demands this presence.
 pub(crate) fn advice(demanded: Presence) -> &'static str {
     match demanded {
         Presence::Token | Presence::Terminal => {

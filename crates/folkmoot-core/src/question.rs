@@ -11,9 +11,10 @@
 //!           └──timeout─▶ expired, with its default where it has one
 //! ```
 //!
-//! A halting question without a default never expires: it reminds. A denial authorises nothing: it
-//! goes on holding its asker until the asker has fetched it, or somebody who decides has released
-//! it. No agent answers, and nobody answers what they asked themselves.
+//! A halting question without a default never expires: it reminds. A denial authorises nothing: if
+//! the question halts, it goes on holding its asker until the asker has fetched the denial, or a
+//! reviewer or admin has released the asker. Agents never answer, and nobody answers what they
+//! asked themselves.
 
 mod action;
 mod ask;
@@ -46,35 +47,36 @@ use crate::{
     Timeout, Timestamp,
 };
 
-/// A question as its row holds it: nothing but the fold of its events.
+/// A question as stored in its row, which is exactly the fold of its events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// Unique across everything.
     pub id: QuestionId,
     /// The agent that asks.
     pub agent_id: Name,
-    /// The run for which it was asked.
+    /// The run for which it was asked, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// The session it works in, where there is one.
+    /// The session that the agent works in, if there is one.
     pub session_id: Option<SessionId>,
-    /// What sort of question.
     #[serde(rename = "type")]
     pub question_type: QuestionType,
-    /// The digest of what is asked. The text itself is an artifact.
+    /// The digest of the question's text. The text itself is an artifact.
     pub text: Digest,
-    /// What can be answered; anything where this is empty.
+    /// The possible answers. If this is empty, any answer is possible.
     pub options: Vec<String>,
-    /// What its timeout answers.
+    /// The answer that counts if nobody answers before the timeout.
     pub default: Option<Value>,
-    /// How far it halts work while it is open.
+    /// How far it halts work while it is open; `None` if it does not.
     pub halts: Option<Scope>,
-    /// What is looked at first.
     pub priority: Priority,
     /// The principal that asked.
     pub asked_by: Name,
+    /// Who started the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initiator: Option<Name>,
     pub asked_at: Timestamp,
-    /// How long until its timeout, and between reminders.
+    /// The time until its timeout, and between reminders.
     pub timeout: Timeout,
     /// When its timeout, or the next reminder, is due.
     pub due: Deadline,
@@ -82,7 +84,6 @@ pub struct Question {
     pub reminders: u32,
     /// How many events its stream has.
     pub seq: u64,
-    /// Open, or closed for good.
     pub state: QuestionState,
 }
 
@@ -90,20 +91,17 @@ pub struct Question {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionState {
-    /// It waits.
     Pending,
-    /// It does not wait any more.
     Closed(Closure),
 }
 
 /// How a question was closed, by whom, when and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Closure {
-    /// The word.
     pub status: QuestionStatus,
-    /// What was answered; for an expired one its default.
+    /// The answer; for an expired question its default.
     pub answer: Option<Value>,
-    /// Who, from the credential; `timeout` where it was the clock.
+    /// Who closed it, as the credential says; `timeout` for a timeout.
     pub by: Name,
     pub at: Timestamp,
     pub reason: String,
@@ -113,14 +111,13 @@ pub struct Closure {
     /// Who released a denial that its asker had not fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub released_by: Option<Name>,
-    /// How it was shown that a person said it; nothing where none did, and in what older versions
-    /// wrote.
+    /// How it was shown that a person closed it; `None` if no person did, and in data of older
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
 }
 
 impl Question {
-    /// The one word for where it is.
     pub fn status(&self) -> QuestionStatus {
         match &self.state {
             QuestionState::Pending => QuestionStatus::Pending,
@@ -128,7 +125,7 @@ impl Question {
         }
     }
 
-    /// How it was closed, once it is.
+    /// How it was closed, once it is closed.
     pub fn closure(&self) -> Option<&Closure> {
         match &self.state {
             QuestionState::Pending => None,
@@ -136,8 +133,8 @@ impl Question {
         }
     }
 
-    /// What it holds now: all that it halts while it is open, its asker while a denial is not
-    /// fetched, else nothing.
+    /// Its hold. A halting question holds everything that it halts while it is open, and only its
+    /// asker after a denial that was not fetched. Otherwise there is none.
     pub fn hold(&self) -> Option<Hold> {
         let halts = self.halts?;
         let (scope, denied) = match &self.state {
@@ -171,7 +168,7 @@ impl Question {
         }
     }
 
-    /// The first moment too late for an answer, where there is one.
+    /// The first moment that is too late for an answer.
     pub fn deadline(&self) -> Deadline {
         match self.at_timeout() {
             AtTimeout::Default | AtTimeout::Expire => self.due,
@@ -179,14 +176,14 @@ impl Question {
         }
     }
 
-    /// Whether this principal is the one that asked, or the agent that it asked for. A person who
-    /// was given that agent's name later did not ask.
+    /// Whether this principal asked it, or is the agent for which it was asked. A person who later
+    /// got that agent's name did not ask.
     pub fn is_asked_by(&self, principal: &Principal) -> bool {
         let is_agent = principal.role == Role::Agent && self.agent_id == principal.name;
         self.asked_by == principal.name || is_agent
     }
 
-    /// Whether this principal may know of it: agents see their own.
+    /// Whether this principal may see it. Agents see only their own.
     pub fn may_be_seen_by(&self, principal: &Principal) -> bool {
         principal.role.sees_everything() || self.is_asked_by(principal)
     }
@@ -218,21 +215,21 @@ pub enum AtTimeout {
 vocabulary! {
     /// What sort of question it is.
     pub enum QuestionType {
-        /// The agent cannot go on without it.
+        /// The agent cannot go on without an answer.
         Blocking = "BLOCKING",
-        /// What was meant?
+        /// Asks what was meant.
         Clarifying = "CLARIFYING",
-        /// Is that right?
+        /// Asks whether something is right.
         Confirming = "CONFIRMING",
-        /// Which would you rather have?
+        /// Asks what people prefer.
         Preference = "PREFERENCE",
-        /// Something to know.
+        /// Tells people something.
         Alert = "ALERT",
-        /// Somebody must look.
+        /// Somebody must look at something.
         Escalation = "ESCALATION",
-        /// May I? Only `approve` or `deny`, and the session waits.
+        /// Asks for permission. The answer is `approve` or `deny`, and the session waits for it.
         Approval = "APPROVAL",
-        /// Which way?
+        /// Asks how to go on.
         Decision = "DECISION",
         /// Everything stops.
         Emergency = "EMERGENCY",
@@ -254,7 +251,7 @@ impl QuestionType {
         }
     }
 
-    /// Whether silence may ever answer it.
+    /// Whether it may have a default, which counts if nobody answers.
     pub fn may_have_default(self) -> bool {
         !matches!(self, QuestionType::Approval | QuestionType::Emergency)
     }
@@ -273,7 +270,7 @@ impl QuestionType {
         }
     }
 
-    /// Whether it goes on waiting at its timeout even where it halts nobody.
+    /// Whether it goes on waiting at its timeout even if it halts nobody.
     fn keeps_waiting(self) -> bool {
         self == QuestionType::Decision
     }
@@ -291,13 +288,9 @@ impl QuestionType {
 vocabulary! {
     /// What is looked at first, the least first.
     pub enum Priority {
-        /// Last.
         Low = "low",
-        /// The usual.
         Medium = "medium",
-        /// Before the usual.
         High = "high",
-        /// First.
         Critical = "critical",
     }
 }
@@ -305,15 +298,12 @@ vocabulary! {
 vocabulary! {
     /// Where a question is in its life, in one word.
     pub enum QuestionStatus {
-        /// It waits.
         Pending = "pending",
-        /// Somebody answered.
         Answered = "answered",
-        /// Somebody said no.
         Denied = "denied",
         /// Somebody chose not to answer.
         Skipped = "skipped",
-        /// Its timeout came first.
+        /// Nobody closed it before its timeout.
         Expired = "expired",
         /// It was withdrawn.
         Cancelled = "cancelled",

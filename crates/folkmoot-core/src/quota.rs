@@ -1,13 +1,13 @@
-//! How much one agent may have open at the same time, and how many of its refused attempts the log
-//! keeps.
+//! Quotas: how much one agent may have open at the same time, and whether its refused attempts are
+//! recorded in the log.
 //!
-//! People who review must still find what others ask. So an agent has a limit on what waits for
-//! them because of it; people have none.
+//! Reviewers must still be able to find what others ask. So there is a limit on how much one agent
+//! can make them look at. People have no such limit.
 
 use crate::{Gate, Name, Principal, Refusal, Role, command::Actor};
 
-/// What a command is judged by, as configuration and the node say. Unless something is set, there
-/// is no limit.
+/// The limits by which a command is judged, from the configuration and the node. `None` means no
+/// limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     /// Pending gates of one agent.
@@ -16,14 +16,14 @@ pub struct Quota {
     pub pending_bytes: Option<u64>,
     /// Open questions of one agent.
     pub open_questions: Option<u64>,
-    /// Runs of one agent that we execute and that are not over.
+    /// Runs of one agent that Folkmoot executes and that are not over.
     pub open_runs: Option<u64>,
-    /// Halts of one principal that stand, unless it is an admin, who can lift them.
+    /// Halts of one principal that were not lifted. Admins have no limit, because they can lift
+    /// halts.
     pub standing_halts: Option<u64>,
-    /// Whether an attempt that is refused is recorded in the log.
+    /// Whether a refused attempt is recorded in the log.
     pub records_refusals: bool,
-    /// How many attempts of this principal were refused and not recorded since the last one that
-    /// was.
+    /// How many refused attempts of this principal were not recorded since the last recorded one.
     pub unrecorded: u64,
 }
 
@@ -41,7 +41,7 @@ impl Default for Quota {
     }
 }
 
-/// What an agent has open, read in the transaction that judges its command.
+/// How much an agent has open, read in the transaction that judges its command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QuotaUsage {
     /// Its pending gates. A store may stop counting beyond the limit.
@@ -50,39 +50,39 @@ pub struct QuotaUsage {
     pub bytes: u64,
     /// Its open questions.
     pub questions: u64,
-    /// Its runs that we execute and that are not over.
+    /// Its runs that Folkmoot executes and that are not over.
     pub runs: u64,
-    /// Its halts that stand.
+    /// Its halts that were not lifted.
     pub halts: u64,
 }
 
-/// The bytes that a gate keeps while it is pending.
+/// The bytes of a gate's artifacts, together.
 pub fn bytes_of(gate: &Gate) -> u64 {
     gate.content.artifacts.iter().map(|artifact| artifact.bytes).sum()
 }
 
-/// For what is left out of JSON.
+/// Lets JSON leave out a count of zero.
 pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
 impl Quota {
-    /// Whose usage must be known, if any limit of gates is set.
+    /// The agent whose usage must be loaded, if any limit for gates is set.
     pub(crate) fn of_gates<'a>(&self, by: &'a Actor) -> Option<&'a Name> {
         agent(by).filter(|_| self.pending_gates.is_some() || self.pending_bytes.is_some())
     }
 
-    /// Whose usage must be known, if the limit of questions is set.
+    /// The agent whose usage must be loaded, if the limit for questions is set.
     pub(crate) fn of_questions<'a>(&self, by: &'a Actor) -> Option<&'a Name> {
         agent(by).filter(|_| self.open_questions.is_some())
     }
 
-    /// Whose usage must be known, if the limit of runs is set.
+    /// The agent whose usage must be loaded, if the limit for runs is set.
     pub(crate) fn of_runs<'a>(&self, by: &'a Actor) -> Option<&'a Name> {
         agent(by).filter(|_| self.open_runs.is_some())
     }
 
-    /// Whose usage must be known, if the limit of halts is set.
+    /// The principal whose usage must be loaded, if the limit for halts is set.
     pub(crate) fn of_halts<'a>(&self, by: &'a Actor) -> Option<&'a Name> {
         match by {
             Actor::Principal(Principal { name, role, .. }) if *role != Role::Admin => {
@@ -92,7 +92,7 @@ impl Quota {
         }
     }
 
-    /// Refuses one more gate with so many bytes.
+    /// Refuses one more gate with this many bytes if that exceeds a limit.
     pub(crate) fn allows_gate(&self, by: &Actor, usage: QuotaUsage, bytes: u64) -> Result<(), Refusal> {
         if self.of_gates(by).is_none() {
             return Ok(());
@@ -101,7 +101,7 @@ impl Quota {
         self.allows_bytes(by, usage.bytes, bytes)
     }
 
-    /// Refuses so many bytes beside those that are there.
+    /// Refuses `more` bytes in addition to those that are there, if that exceeds the limit.
     pub(crate) fn allows_bytes(&self, by: &Actor, there: u64, more: u64) -> Result<(), Refusal> {
         match self.of_gates(by) {
             Some(_) if more > 0 => within(there + more, self.pending_bytes, "bytes in pending gates"),
@@ -109,7 +109,7 @@ impl Quota {
         }
     }
 
-    /// Refuses one more question.
+    /// Refuses one more question if that exceeds the limit.
     pub(crate) fn allows_question(&self, by: &Actor, usage: QuotaUsage) -> Result<(), Refusal> {
         match self.of_questions(by) {
             Some(_) => within(usage.questions + 1, self.open_questions, "open questions"),
@@ -117,7 +117,7 @@ impl Quota {
         }
     }
 
-    /// Refuses one more halt.
+    /// Refuses one more halt if that exceeds the limit.
     pub(crate) fn allows_halt(&self, by: &Actor, usage: QuotaUsage) -> Result<(), Refusal> {
         match self.of_halts(by) {
             Some(_) => within(usage.halts + 1, self.standing_halts, "standing halts"),
@@ -125,7 +125,7 @@ impl Quota {
         }
     }
 
-    /// Refuses one more run that we execute.
+    /// Refuses one more run that Folkmoot executes, if that exceeds the limit.
     pub(crate) fn allows_run(&self, by: &Actor, usage: QuotaUsage) -> Result<(), Refusal> {
         match self.of_runs(by) {
             Some(_) => within(usage.runs + 1, self.open_runs, "runs that are not over"),

@@ -1,6 +1,6 @@
-//! A receipt: one gate with all that was shown, all that happened and what was decided, for whoever
-//! has neither the server nor its database. The server signs it; the rest can be recomputed from
-//! what is in it.
+//! A receipt: one gate with everything that was shown, everything that happened, and the decision,
+//! for people who have neither the server nor its database. The server signs it. Everything else
+//! can be recomputed from what is in it.
 
 #[cfg(test)]
 mod tests;
@@ -18,53 +18,47 @@ use crate::{
     gate::{ArtifactRef, Choice, Content, Decision, GateEvent, GateState, OnTimeout, Risk, Vote},
 };
 
-/// What the server states of a gate. The log's events and the checkpoint travel beside it, in the
-/// wire's own form.
+/// What the server states about a gate. The gate's events and a checkpoint are sent beside it, in
+/// the form that the wire has for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// When it was made.
+    /// When the receipt was made.
     pub at: Timestamp,
-    /// What was decided, by whom, when and why; nothing while the gate waits.
+    /// `None` while the gate is pending.
     pub decision: Option<Decision>,
-    /// The text that the reviewer wrote instead, with an adjustment.
+    /// The text that the reviewer wrote instead, for an adjustment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<ContentText>,
     pub gate: GateId,
-    /// Who opened it.
     pub requested_by: Name,
-    /// Each content that it has had, the last one last.
+    /// Each revision of its content, the last one last.
     pub shown: Vec<ReceiptContent>,
-    /// Where it is in its life.
     pub status: GateStatus,
-    /// What sort of statement this is.
     #[serde(rename = "type")]
     pub kind: StatementKind,
-    /// The voices so far, while it waits.
+    /// The votes so far, while it is pending.
     pub votes: Vec<Vote>,
 }
 
 /// One revision of a gate's content, as a reviewer saw it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptContent {
-    /// What the reviewer could say.
+    /// The choices that a reviewer had.
     pub allowed: Vec<Choice>,
     /// What the reviewer could look at.
     pub artifacts: Vec<ReceiptArtifact>,
-    /// Of all this; a decision names it.
+    /// The digest of this content, which a decision names.
     pub digest: Digest,
-    /// What sort of request.
     pub kind: crate::gate::GateKind,
-    /// What a timeout does.
     pub on_timeout: OnTimeout,
-    /// Where in the run it stands.
+    /// The phase of the run in which the gate was opened.
     pub phase: Phase,
-    /// Approvals needed.
+    /// The number of approvals needed.
     pub quorum: u32,
     /// Who may decide; empty means any reviewer.
     pub reviewers: Vec<Name>,
-    /// Counts the contents, from 1.
+    /// Counts the revisions, from 1.
     pub revision: u32,
-    /// What is at stake.
     pub risk: Risk,
     /// What is to be decided.
     pub summary: ContentText,
@@ -75,12 +69,11 @@ pub struct ReceiptContent {
 /// An artifact and its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptArtifact {
-    /// As the requester calls it.
+    /// Chosen by the requester.
     pub name: String,
     pub media_type: String,
-    /// How long it is.
+    /// The length of its content.
     pub bytes: u64,
-    /// What it says.
     #[serde(flatten)]
     pub content: ContentText,
 }
@@ -88,17 +81,16 @@ pub struct ReceiptArtifact {
 /// Stored content, with its digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentText {
-    /// Of the bytes.
     pub digest: Digest,
-    /// The text; null where it was erased, or is none.
+    /// Null if the content was erased, or is not text.
     pub text: Option<String>,
-    /// The bytes in hexadecimal digits, where they are no text.
+    /// The bytes in hexadecimal digits, if they are not text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hex: Option<String>,
 }
 
 impl ContentText {
-    /// What is kept under a digest.
+    /// The content that is stored under a digest.
     fn new(digest: Digest, contents: &BTreeMap<Digest, Vec<u8>>) -> Self {
         let bytes = contents.get(&digest);
         let text = bytes.and_then(|bytes| String::from_utf8(bytes.clone()).ok());
@@ -106,7 +98,7 @@ impl ContentText {
         Self { digest, hex: hex.map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect()), text }
     }
 
-    /// The bytes; `Err` where they are written wrongly.
+    /// The bytes; `None` if they were erased, and `Err` if they are written wrongly.
     fn bytes(&self) -> Result<Option<Vec<u8>>, ()> {
         match (&self.text, &self.hex) {
             (Some(text), None) => Ok(Some(text.as_bytes().to_vec())),
@@ -128,7 +120,7 @@ impl ReceiptContent {
     }
 }
 
-/// What a gate's events say that it showed: each content, with its digest.
+/// Each content that a gate showed according to its events, with its digest.
 pub fn contents_shown(events: &[Event]) -> Vec<(Content, Digest)> {
     let shown = events.iter().filter_map(|event| match GateEvent::read(&event.fact).ok()? {
         GateEvent::Opened(gate) => Some((gate.content, gate.digest)),
@@ -143,7 +135,7 @@ pub fn contents_shown(events: &[Event]) -> Vec<(Content, Digest)> {
     shown.collect()
 }
 
-/// Everything that a gate has ever shown or been given, by digest.
+/// The digests of everything that a gate has ever shown, and of an edited text.
 pub fn digests(events: &[Event]) -> BTreeSet<Digest> {
     let shown = contents_shown(events).into_iter().flat_map(|(content, _)| {
         let artifacts = content.artifacts.into_iter().map(|artifact| artifact.digest);
@@ -157,7 +149,7 @@ pub fn digests(events: &[Event]) -> BTreeSet<Digest> {
 }
 
 impl Receipt {
-    /// The receipt of a gate whose events these are, as far as the contents are still kept.
+    /// The receipt of the gate that has these events, with those contents that are still stored.
     pub fn new(
         events: &[Event],
         contents: &BTreeMap<Digest, Vec<u8>>,
@@ -192,7 +184,7 @@ impl Receipt {
         }
     }
 
-    /// Everything that is in it and not erased, under the digest that it has.
+    /// All contents in it, including those that were erased.
     fn texts(&self) -> impl Iterator<Item = &ContentText> {
         let shown = self.shown.iter().flat_map(|shown| {
             let artifacts = shown.artifacts.iter().map(|artifact| &artifact.content);
@@ -201,8 +193,8 @@ impl Receipt {
         shown.chain(&self.edited)
     }
 
-    /// Recomputes all that can be recomputed: hashes, digests, and the decision from the events.
-    /// `events` are the gate's, and those that erased something of it.
+    /// Recomputes everything that can be recomputed: hashes, digests, and the decision from the
+    /// events. `events` are those of the gate, and those that erased some of its content.
     pub fn check(&self, events: &[Event], checkpoint: &Checkpoint) -> Vec<AuditProblem> {
         let mut problems = check_events(events, checkpoint);
         if self.kind != StatementKind::Receipt {
@@ -240,7 +232,7 @@ impl Receipt {
         self.decision.as_ref().is_some_and(|decision| decision.digest == shown.digest)
     }
 
-    /// The fields in which this is not what its events tell.
+    /// The fields in which this differs from the receipt that its events give.
     fn differences(&self, told: &Receipt) -> Vec<AuditProblem> {
         let fields = |receipt: &Receipt| match serde_json::to_value(receipt) {
             Ok(serde_json::Value::Object(fields)) => fields,
@@ -276,7 +268,7 @@ fn shown_as(content: Content, digest: Digest, revision: u32, contents: &BTreeMap
     }
 }
 
-/// Recomputes the digest of what was shown, unless the summary was erased: then it cannot be.
+/// Recomputes the digest of what was shown. That is not possible if the summary was erased.
 fn check_digest(shown: &ReceiptContent) -> Option<AuditProblem> {
     let artifact = |artifact: &ReceiptArtifact| ArtifactRef {
         name: artifact.name.clone(),
@@ -301,7 +293,7 @@ fn check_digest(shown: &ReceiptContent) -> Option<AuditProblem> {
     (computed != shown.digest).then(|| AuditProblem::new(format!("revision {}", shown.revision), problem))
 }
 
-/// Each event by itself, in order, and none after the checkpoint.
+/// Checks the hash of each event, their order, and that none is after the checkpoint.
 fn check_events(events: &[Event], checkpoint: &Checkpoint) -> Vec<AuditProblem> {
     let mut problems = Vec::new();
     for event in events {

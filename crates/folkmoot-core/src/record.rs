@@ -6,9 +6,9 @@
 //!                                            └▶ the texts, as artifacts under those digests
 //! ```
 //!
-//! A [`RecordNote`] has the digest of all that its row says, so that a row can be compared with the
-//! log although its texts may have been erased since. A record that is kept again under its id
-//! replaces the one before; the log has both.
+//! A [`RecordNote`] has the digest of everything in its row, so that a row can be compared with the
+//! log even if its texts were erased since. A record that is kept again under its id replaces the
+//! one before; the log has both.
 
 mod check;
 mod correct;
@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 pub use check::{FIELDS_BYTES_MAX, KEPT_BYTES_MAX, RECORDS_MAX, TEXT_BYTES_MAX};
-pub(crate) use check::{check, refuse_told};
+pub(crate) use check::{check, refuse_records_member};
 pub use correct::Correction;
 pub(crate) use correct::is_correction;
 pub use note::RecordNote;
@@ -33,39 +33,40 @@ pub use query::{RecordOrder, RecordQuery, View};
 
 use crate::{Artifact, Deadline, Digest, Refusal, RunId, Timestamp, canonical};
 
-/// What a workflow wants to keep.
+/// A record that a workflow wants to keep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewRecord {
-    /// What sort of thing it is, in a word: `attempts`. People find it by this.
+    /// What kind of thing it is, in a word such as `attempts`. People find it by this.
     pub collection: String,
-    /// Names it in its run and collection. Without one, it replaces no other.
+    /// Unique in its run and collection. A record without an id replaces no other.
     pub id: Option<String>,
-    /// What people query it by. Numbers are integers. They stay as long as the row does.
+    /// The values by which people query it. Numbers must be integers. They stay as long as the row
+    /// does.
     pub fields: Map<String, Value>,
-    /// Long texts, by name. They are artifacts, and can be erased by their digests.
+    /// Long texts, by name. They are artifacts, so they can be erased by their digests.
     pub texts: BTreeMap<String, String>,
-    /// The row may be forgotten after so long; never where this is not set.
+    /// The row may be deleted after this time; `None` means never.
     pub expires_after: Option<Duration>,
 }
 
-/// A record as it is kept.
+/// A record as stored in its row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     pub run_id: RunId,
     pub collection: String,
     pub id: String,
-    /// Where it was written: the event in the run's stream, and which of its records. Later ones
-    /// are higher.
+    /// Where it was written: the number of the event in the run's stream, combined with which of
+    /// the event's records it is. Later records have higher places.
     pub place: u64,
     pub fields: Map<String, Value>,
-    /// The digests of its texts, by their names.
+    /// The digests of its texts, by name.
     pub texts: BTreeMap<String, Digest>,
     pub at: Timestamp,
-    /// When the row may be forgotten.
+    /// When the row may be deleted.
     pub expires_at: Deadline,
 }
 
-/// A record with its texts, except for those that were erased.
+/// A record with its texts, without those that were erased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordView {
     pub record: Record,
@@ -73,7 +74,7 @@ pub struct RecordView {
 }
 
 impl NewRecord {
-    /// A record of what `fields` says, which must be an object.
+    /// A record with these fields, which must serialize to a JSON object.
     pub fn new(collection: &str, fields: &impl Serialize) -> Result<Self, Refusal> {
         let unfit = |problem: String| Refusal::invalid("fields", problem);
         let fields = match serde_json::to_value(fields).map_err(|error| unfit(format!("are no JSON: {error}")))? {
@@ -84,14 +85,14 @@ impl NewRecord {
         Ok(Self { collection, id: None, fields, texts, expires_after: None })
     }
 
-    /// Names it: a record that is kept later under the same name replaces it.
+    /// Sets the id. A record that is kept later under the same id replaces this one.
     #[must_use]
     pub fn id(self, id: impl Into<String>) -> Self {
         Self { id: Some(id.into()), ..self }
     }
 
-    /// Keeps these of its fields as texts: a string as it is, null not at all, and anything else as
-    /// JSON.
+    /// Turns these fields into texts: a string as it is, and anything else as JSON. A null is
+    /// dropped.
     #[must_use]
     pub fn texts(mut self, names: &[&str]) -> Self {
         for name in names {
@@ -105,7 +106,8 @@ impl NewRecord {
     }
 }
 
-/// So that [`NewRecord`] itself can be kept like what becomes one.
+/// Lets a function that accepts `TryInto<NewRecord, Error: Into<Refusal>>` accept a [`NewRecord`]
+/// itself.
 impl From<std::convert::Infallible> for Refusal {
     fn from(never: std::convert::Infallible) -> Self {
         match never {}
@@ -113,11 +115,11 @@ impl From<std::convert::Infallible> for Refusal {
 }
 
 impl Record {
-    /// What the log says of it.
+    /// What the log says about it.
     pub fn note(&self) -> RecordNote {
         let says = serde_json::to_value(self).expect("fields, texts and integers are JSON");
-        // A row that somebody else wrote may have other fields than are checked before they are
-        // kept. Its digest then fits no note.
+        // A row that was tampered with may have fields that the checks would have refused. Its
+        // digest then matches no note.
         let says = canonical::canonical(&says).unwrap_or_else(|| says.to_string());
         RecordNote {
             collection: self.collection.clone(),
@@ -130,8 +132,8 @@ impl Record {
 }
 
 impl RecordView {
-    /// Reads fields and texts as one object, together with `run_id`, `place` and `at`. A text that
-    /// was erased is not in it.
+    /// Deserializes fields and texts as one object, together with `run_id`, `place` and `at`. A
+    /// text that was erased is missing from it.
     pub fn read<T: DeserializeOwned>(self) -> Result<T, serde_json::Error> {
         let Record { run_id, place, mut fields, at, .. } = self.record;
         fields.extend(self.texts.into_iter().map(|(name, text)| (name, Value::String(text))));
@@ -142,11 +144,11 @@ impl RecordView {
     }
 }
 
-/// More than an event has records.
+/// The number of places per event. It is greater than the number of records that an event can have.
 const PLACES: u64 = 1024;
 const _: () = assert!(RECORDS_MAX < PLACES as usize);
 
-/// The rows and texts of what is kept with event `seq` of a run.
+/// The rows and texts of the records that are kept with event `seq` of a run.
 pub(crate) fn stored(run: &RunId, seq: u64, records: &[NewRecord], at: Timestamp) -> (Vec<Record>, Vec<Artifact>) {
     let mut texts = Vec::new();
     let mut store = |text: &String| {
@@ -169,8 +171,8 @@ pub(crate) fn stored(run: &RunId, seq: u64, records: &[NewRecord], at: Timestamp
     (rows, texts)
 }
 
-/// A UUID (RFC 9562, version 8) that is the same for the same parts and no others: SHA-256 over
-/// each part's length and bytes. Begin with the run's id, so that no other run has the same.
+/// A UUID (RFC 9562, version 8) that depends only on these parts: it is the SHA-256 of each part's
+/// length and bytes. Pass the run's id as the first part, so that no other run gets the same UUID.
 pub fn uuid(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

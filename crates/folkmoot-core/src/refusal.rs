@@ -1,4 +1,5 @@
-//! The rules say no. Expected, shown to the caller, never logged as a fault.
+//! Refusals: the rules forbid a command. A refusal is expected, is shown to the caller, and is
+//! never logged as a fault.
 
 use crate::{
     Deadline, DeliveryId, Digest, GateId, HaltId, Name, Presence, QuestionId, Role, RunId, SessionId, Timestamp,
@@ -164,7 +165,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// A field that breaks a rule of its own.
+    /// Refuses the value of one field.
     pub fn invalid(field: &'static str, problem: impl Into<String>) -> Self {
         Refusal::Invalid { field, problem: problem.into() }
     }
@@ -246,7 +247,7 @@ fn words(choices: &[Choice]) -> String {
     choices.iter().map(|choice| choice.word()).collect::<Vec<_>>().join(", ")
 }
 
-/// What to do about a denial that goes on halting its asker.
+/// What to do about a denial that still halts its asker; empty for any other closure.
 fn still_halts(closure: &Closure) -> &'static str {
     match closure.status == QuestionStatus::Denied && closure.fetched_at.is_none() {
         true => "; it halts its asker until that has acknowledged it, or a reviewer has (`folkmoot question cancel`)",

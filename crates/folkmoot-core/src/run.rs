@@ -9,10 +9,13 @@
 //!   start ─▶ Outside (somebody else executes it) ──end · cancel──▶ Ended
 //! ```
 //!
-//! An ended run never changes, and whatever of it was still waiting has been closed with it. Each
-//! claim has a higher epoch than the one before, and whoever writes for a run names its epoch: so a
-//! node that lost a run cannot write for it. Nothing here passes a gate: a parked run is claimed
-//! only after something that it waits for has changed.
+//! An ended run never changes, except that an admin may correct a text of one of its records. Gates
+//! and questions that are still open when a run ends are closed with it, as far as the one who ends
+//! it may close them.
+//!
+//! Each claim has a higher epoch than the one before, and a worker that writes for a run must name
+//! the current epoch. So a node that lost a run cannot write for it. Nothing here lets a run pass a
+//! gate: a parked run is claimed only after something that it waits for has changed.
 
 mod action;
 mod cancel;
@@ -52,27 +55,27 @@ pub use workflow::{BadWorkflowName, WorkflowName};
 
 use crate::{Deadline, Name, Principal, Refusal, Role, RunId, SessionId, Timestamp};
 
-/// A run as its row holds it: nothing but the fold of its events.
+/// A run as stored in its row, which is exactly the fold of its events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// What never changes.
     pub start: RunStart,
-    /// Where it is in its life.
     pub state: RunState,
-    /// Counts its claims. Whoever writes for it names this number.
+    /// Counts its claims. A worker that writes for it must name this number.
     pub epoch: u64,
     /// How many entries its journal has.
     pub steps: u32,
     /// How many of them were begun and have not ended.
     pub begun: u32,
-    /// How many bytes the results in its journal have, and what it has kept.
+    /// How many bytes the results in its journal and the records that it has kept have together.
     pub journal_bytes: u64,
-    /// How long it has been worked on; while it is parked its clock stands still.
+    /// How long it was worked on, without the current claim. Time while it is parked does not
+    /// count.
     pub active_micros: u64,
-    /// When a person last resumed it. Whatever waited then for a provider is tried at once.
+    /// When somebody last resumed it. What waited for a provider at that time is tried at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,
-    /// When its stream had its last event.
+    /// The time of its last event.
     pub moved_at: Timestamp,
     /// How many events its stream has.
     pub seq: u64,
@@ -97,21 +100,21 @@ pub enum RunState {
     Parked(Parked),
     /// It cannot go on until somebody has looked at it.
     Stopped {
-        /// Which sort of problem.
+        /// The kind of problem, as a code.
         code: String,
         /// What happened, and what to do.
         message: String,
     },
-    /// It is over, for good.
+    /// It is over.
     Ended(Ending),
 }
 
 /// How a run waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parked {
-    /// The wake-ups that it had had; one more, and a worker looks at it.
+    /// How often it was woken before it was parked. Once it is woken again, a worker may claim it.
     pub wakes: u64,
-    /// When the first of its sleeps is over.
+    /// When the first of its sleeps ends.
     pub due: Deadline,
     /// The agents that wait for clearance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -121,14 +124,15 @@ pub struct Parked {
     pub outages: Vec<Outage>,
 }
 
-/// A provider that is away, limits us or wants to be paid, and that a run waits for.
+/// A provider that a run waits for, because it is unavailable, limits our requests or demands
+/// payment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Outage {
     /// Its name in the configuration.
     pub provider: String,
-    /// What it said last.
+    /// Its last error, in words.
     pub reason: String,
-    /// When it is tried again, unless a person resumes the run before.
+    /// When it is tried again, unless somebody resumes the run before.
     pub retry_at: Timestamp,
 }
 
@@ -167,7 +171,7 @@ vocabulary! {
 }
 
 impl RunKind {
-    /// What a run executes that was started with this workflow, or with none.
+    /// The kind of a run that was started with this workflow, or without one.
     pub fn of(workflow: Option<&WorkflowName>) -> Self {
         match workflow.map(WorkflowName::name) {
             None => RunKind::External,
@@ -177,7 +181,7 @@ impl RunKind {
         }
     }
 
-    /// Refuses a run that is called one thing and would be another.
+    /// Refuses a kind that does not fit the workflow.
     pub fn must_fit(self, workflow: Option<&WorkflowName>) -> Result<(), Refusal> {
         match (RunKind::of(workflow), workflow) {
             (kind, _) if kind == self => Ok(()),
@@ -192,7 +196,6 @@ impl RunKind {
 }
 
 impl Run {
-    /// The one word for where it is.
     pub fn status(&self) -> RunStatus {
         match &self.state {
             RunState::Pending => RunStatus::Pending,
@@ -203,12 +206,12 @@ impl Run {
         }
     }
 
-    /// Whether we execute it, and it is not over.
+    /// Whether Folkmoot executes it and it is not over.
     pub fn is_under_way(&self) -> bool {
         self.start.workflow.is_some() && self.ending().is_none()
     }
 
-    /// How it ended, once it has.
+    /// How it ended, once it has ended.
     pub fn ending(&self) -> Option<&Ending> {
         match &self.state {
             RunState::Ended(ending) => Some(ending),
@@ -232,7 +235,7 @@ impl Run {
         }
     }
 
-    /// How long it has been worked on by `now`.
+    /// How long it was worked on until `now`, including the current claim.
     pub fn active(&self, now: Timestamp) -> Duration {
         let current = match &self.state {
             RunState::Running { since, .. } => micros_between(*since, now),
@@ -245,8 +248,8 @@ impl Run {
         Duration::from_micros(self.active_micros.saturating_add(current))
     }
 
-    /// Under which name it opens gates and asks: the workflow's, with the rights of whoever started
-    /// it.
+    /// The principal as which it opens gates and asks questions. It has the name of the workflow,
+    /// or of the initiator if there is no workflow, and the initiator's role.
     pub fn speaker(&self) -> Principal {
         let name = match &self.start.workflow {
             Some(workflow) => format!("{SPEAKER}{workflow}").parse().expect("a workflow's name fits into a name"),
@@ -255,8 +258,8 @@ impl Run {
         Principal::new(name, self.start.role)
     }
 
-    /// The agent that works in it where none is named. Our own runs are each an agent of their own:
-    /// what one of them asks holds no other.
+    /// The agent that works in it if none is named. Each run that Folkmoot executes is an agent of
+    /// its own, so that a question of one run does not hold another.
     pub fn agent(&self) -> Name {
         match &self.start.workflow {
             Some(_) => as_agent(&self.start.id),
@@ -264,9 +267,9 @@ impl Run {
         }
     }
 
-    /// As whom an agent of a run of ours needs clearance: `planner@RUN`. So a question that
-    /// somebody asks as `planner` holds no run but the asker's. Where that is too long for a name,
-    /// it is the run itself.
+    /// The name under which one of its agents needs clearance. If Folkmoot executes the run, it is
+    /// `planner@RUN` for the agent `planner`. So a question that somebody else asks as `planner`
+    /// does not hold this run. If that is too long for a name, it is the run's own agent.
     pub fn agent_named(&self, agent: &Name) -> Name {
         match &self.start.workflow {
             Some(_) if *agent != self.agent() => {
@@ -276,12 +279,12 @@ impl Run {
         }
     }
 
-    /// Whether this principal may know of it: agents see their own.
+    /// Whether this principal may see it. Agents see only their own.
     pub fn may_be_seen_by(&self, principal: &Principal) -> bool {
         principal.role.sees_everything() || self.start.initiator == principal.name
     }
 
-    /// Refuses whoever writes for a run that is no longer theirs.
+    /// Refuses a worker whose claim on the run is not the current one.
     pub(crate) fn must_be_held(&self, epoch: u64) -> Result<(), Refusal> {
         match &self.state {
             RunState::Ended(ending) => Err(self.is_over(ending)),
@@ -296,7 +299,7 @@ impl Run {
         }
     }
 
-    /// Refuses to touch a run that is over.
+    /// Refuses if the run is over.
     pub(crate) fn must_go_on(&self) -> Result<(), Refusal> {
         self.ending().map_or(Ok(()), |ending| Err(self.is_over(ending)))
     }
@@ -305,8 +308,8 @@ impl Run {
         Refusal::RunEnded { run: self.start.id.clone(), status: ending.status(), at: ending.at }
     }
 
-    /// Refuses to attach something to a run that is over, is another's, or belongs to another
-    /// session.
+    /// Refuses to attach a gate or question to a run that is over or belongs to another session.
+    /// Also refuses an agent whose run it is not.
     pub(crate) fn must_take(&self, by: &Principal, session: Option<&SessionId>) -> Result<(), Refusal> {
         let RunStart { id, initiator, session_id, .. } = &self.start;
         if by.role == Role::Agent && *initiator != by.name && self.speaker().name != by.name {
@@ -322,7 +325,7 @@ impl Run {
         }
     }
 
-    /// Refuses whoever did not start a run, and is no reviewer of it.
+    /// Refuses viewers, and agents that did not start the run.
     pub(crate) fn must_be_theirs(&self, by: &Principal, verb: &'static str) -> Result<(), Refusal> {
         match by.role {
             Role::Viewer => Err(Refusal::RoleMayNot { role: by.role, verb }),
@@ -332,12 +335,12 @@ impl Run {
     }
 }
 
-/// Whether this is the name of an agent of that run, and of no other: see [`Run::agent_named`].
+/// Whether this name belongs to an agent of that run and of no other. See [`Run::agent_named`].
 pub fn is_own_agent(agent: &Name, run: &RunId) -> bool {
     agent.as_str().strip_suffix(run.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('@'))
 }
 
-/// What every workflow's name as a requester begins with.
+/// The prefix of every workflow's name as a principal.
 pub(crate) const SPEAKER: &str = "workflow:";
 
 pub(crate) fn micros_between(from: Timestamp, to: Timestamp) -> u64 {
@@ -349,7 +352,7 @@ pub fn stream(run: &RunId) -> String {
     format!("run:{run}")
 }
 
-/// The run whose stream it is, if it is a run's.
+/// The run to which a stream belongs, if it is a run's stream.
 pub fn of_stream(stream: &str) -> Option<RunId> {
     stream.strip_prefix("run:")?.parse().ok()
 }

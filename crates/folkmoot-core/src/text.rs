@@ -1,4 +1,4 @@
-//! What text from outside must satisfy before any rule looks at it.
+//! Checks for text and JSON from outside: length, nesting, and characters that cannot be stored.
 
 use crate::Refusal;
 
@@ -11,11 +11,12 @@ pub const REASON_BYTES_MAX: usize = 16 * 1024;
 
 /// The longest answer, in bytes of its JSON.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024;
-/// How deep the lists and objects of an answer can be in each other. JSON readers give up at 128,
-/// and rows and outcomes put an answer some levels deeper than it came.
+/// How deep the lists and objects of an answer can be nested. JSON parsers give up at 128 levels,
+/// and rows and outcomes nest an answer some levels deeper than it came.
 pub const JSON_DEPTH_MAX: usize = 64;
 
-/// Refuses a value that is nothing, is too long, is nested too deep, or holds U+0000.
+/// Refuses a value that is null, is empty text, is too long, is nested too deep, or contains
+/// U+0000.
 pub fn check_json(field: &'static str, value: &serde_json::Value) -> Result<(), Refusal> {
     if value.is_null() {
         return Err(Refusal::invalid(field, "is null; say something"));
@@ -30,7 +31,8 @@ pub fn check_json(field: &'static str, value: &serde_json::Value) -> Result<(), 
     }
 }
 
-/// The text of a value from outside, as it is recorded. Refuses one that is nested too deep.
+/// Writes a value from outside as the text that is recorded. Refuses a value that is nested too
+/// deep.
 pub fn json(field: &'static str, value: &serde_json::Value) -> Result<String, Refusal> {
     check_depth(field, value)?;
     Ok(value.to_string())
@@ -56,7 +58,7 @@ fn is_deeper(value: &serde_json::Value, levels: usize) -> bool {
     levels == 0 || inner.any(|value| is_deeper(value, levels - 1))
 }
 
-/// Whether U+0000, which PostgreSQL cannot store, is anywhere in a value.
+/// Whether a value contains U+0000 anywhere. PostgreSQL cannot store that character.
 pub fn holds_nul(value: &serde_json::Value) -> bool {
     match value {
         serde_json::Value::String(text) => text.contains('\0'),
@@ -66,7 +68,7 @@ pub fn holds_nul(value: &serde_json::Value) -> bool {
     }
 }
 
-/// Refuses text that is too long, or that holds U+0000, which PostgreSQL cannot store.
+/// Refuses text that is too long or contains U+0000, which PostgreSQL cannot store.
 pub fn check(field: &'static str, text: &str, bytes_max: usize) -> Result<(), Refusal> {
     if text.len() > bytes_max {
         return Err(Refusal::invalid(field, format!("is {} bytes long; at most {bytes_max} are allowed", text.len())));
@@ -77,7 +79,7 @@ pub fn check(field: &'static str, text: &str, bytes_max: usize) -> Result<(), Re
     Ok(())
 }
 
-/// As [`check`], and refuses text with nothing in it.
+/// Like [`check`], but also refuses text that is empty or only white space.
 pub fn check_filled(field: &'static str, text: &str, bytes_max: usize) -> Result<(), Refusal> {
     if text.trim().is_empty() {
         return Err(Refusal::invalid(field, "is empty"));
@@ -85,21 +87,21 @@ pub fn check_filled(field: &'static str, text: &str, bytes_max: usize) -> Result
     check(field, text, bytes_max)
 }
 
-/// The text, cut to so many bytes, without what PostgreSQL cannot store: for what must be recorded
-/// whatever it says.
+/// Cuts the text to `bytes_max` bytes, and replaces U+0000, which PostgreSQL cannot store. For text
+/// that must be recorded whatever it contains.
 pub fn shortened(text: &str, bytes_max: usize) -> String {
     cut(text, bytes_max).replace('\0', "\u{fffd}")
 }
 
-/// The beginning of a text, at most so many bytes of it, without splitting a character.
+/// The beginning of a text: at most `bytes_max` bytes, without splitting a character.
 pub fn cut(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
 }
 
-/// How much of a text stands in a title.
+/// The maximum length of a [`headline`], in characters.
 const HEADLINE_CHARS: usize = 72;
 
-/// The first line of a text, as long as fits into a list.
+/// The first line of a text, cut to a length that fits into a list.
 pub fn headline(text: &str) -> String {
     text.trim().lines().next().unwrap_or_default().chars().take(HEADLINE_CHARS).collect()
 }

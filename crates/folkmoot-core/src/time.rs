@@ -1,4 +1,5 @@
-//! Moments as integer microseconds, written as RFC 3339.
+//! Moments, deadlines and timeouts. A moment is an integer number of microseconds, and is written
+//! as RFC 3339.
 
 #[cfg(test)]
 mod tests;
@@ -14,8 +15,8 @@ pub struct Timestamp(i64);
 crate::openapi!(Timestamp, ["A moment, as RFC 3339 writes it."], crate::openapi::moment());
 
 impl Timestamp {
-    /// The moment `micros` microseconds after 1970 began, held to the years that RFC 3339 can
-    /// write.
+    /// The moment `micros` microseconds after 1970 began. Values outside the range that can be
+    /// written as RFC 3339 are clamped.
     pub fn from_micros(micros: i64) -> Self {
         Self(micros.clamp(0, LAST_MICROS))
     }
@@ -25,13 +26,13 @@ impl Timestamp {
         self.0
     }
 
-    /// This moment and `span` later, at the latest two days before the year 9999 ends.
+    /// The moment `span` after this one, but at most 9999-12-30T22:00:00Z.
     pub fn plus(self, span: Duration) -> Self {
         let micros = i64::try_from(span.as_micros()).unwrap_or(LAST_MICROS);
         Self::from_micros(self.0.saturating_add(micros))
     }
 
-    /// How long it is from `earlier` until this moment; zero if it is not earlier.
+    /// The time from `earlier` to this moment; zero if `earlier` is not earlier.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_micros(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
@@ -70,12 +71,13 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// Until when a gate can be decided. The deadline itself is the first moment too late.
+/// Until when a gate can be decided, or something else can happen. The deadline itself is the first
+/// moment that is too late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deadline {
-    /// The first moment too late.
+    /// The first moment that is too late.
     At(Timestamp),
-    /// It stays open until it is decided.
+    /// There is no deadline.
     Never,
 }
 
@@ -90,7 +92,8 @@ impl Deadline {
         }
     }
 
-    /// As a database column holds it: a sentinel sorts where NULL would not.
+    /// The value for a database column. `Never` is a sentinel, because it sorts last where NULL
+    /// would not.
     pub fn as_micros(self) -> i64 {
         match self {
             Deadline::At(moment) => moment.as_micros(),
@@ -103,7 +106,7 @@ impl Deadline {
         if micros == i64::MAX { Deadline::Never } else { Deadline::At(Timestamp::from_micros(micros)) }
     }
 
-    /// The moment, unless there is none.
+    /// The moment; `None` for `Never`.
     pub fn moment(self) -> Option<Timestamp> {
         match self {
             Deadline::At(moment) => Some(moment),
@@ -124,10 +127,10 @@ impl<'de> Deserialize<'de> for Deadline {
     }
 }
 
-/// How long a gate waits. Written as milliseconds, or `"never"`.
+/// How long a gate or question waits. Written as milliseconds, or `"never"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timeout {
-    /// From the opening, or from the escalation.
+    /// Counted from when the wait begins: for a gate when it is opened, extended or escalated.
     After(Duration),
     /// No deadline.
     Never,
@@ -136,9 +139,8 @@ pub enum Timeout {
 crate::openapi!(Timeout, ["How long to wait: milliseconds, or `never`."], crate::openapi::millis_or_never());
 
 impl Timeout {
-    /// Whether it reads back as it was written, in the log and in a row: whole milliseconds, at
-    /// least one, and fewer than the largest that a database's integer holds, which stands for
-    /// never.
+    /// Whether the log and a row can store it exactly: a whole number of milliseconds, at least 1
+    /// and less than `i64::MAX`, which stands for `Never` in the database.
     pub(crate) fn is_exact(self) -> bool {
         match self {
             Timeout::After(span) => {
@@ -149,7 +151,7 @@ impl Timeout {
         }
     }
 
-    /// The deadline of something that begins to wait now.
+    /// The deadline of a wait that begins at `now`.
     pub fn deadline(self, now: Timestamp) -> Deadline {
         match self {
             Timeout::After(span) => Deadline::At(now.plus(span)),
@@ -175,8 +177,8 @@ impl Serialize for Timeout {
 
 impl<'de> Deserialize<'de> for Timeout {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TimestampVisitor;
-        impl de::Visitor<'_> for TimestampVisitor {
+        struct TimeoutVisitor;
+        impl de::Visitor<'_> for TimeoutVisitor {
             type Value = Timeout;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a number of milliseconds above zero, or \"never\"")
@@ -199,6 +201,6 @@ impl<'de> Deserialize<'de> for Timeout {
                 Err(E::invalid_value(de::Unexpected::Str(word), &self))
             }
         }
-        deserializer.deserialize_any(TimestampVisitor)
+        deserializer.deserialize_any(TimeoutVisitor)
     }
 }

@@ -1,4 +1,5 @@
-//! Tokens: what a principal shows at the door. Only the hash of the secret is ever stored.
+//! Tokens: the credentials that principals send with their requests. Only the hash of a token's
+//! secret is ever stored.
 
 #[cfg(test)]
 mod tests;
@@ -13,19 +14,17 @@ use crate::{
     principal,
 };
 
-/// A token as its row holds it. It carries no secret.
+/// A token as stored in its row, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token {
-    /// Its public name.
+    /// The token's public name, which is not secret.
     pub id: TokenId,
-    /// Whom it names, and what they may do.
+    /// Whom it names, and with which rights.
     #[serde(flatten)]
     pub principal: Principal,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// Who made it.
     pub created_by: Name,
-    /// When it stopped working.
+    /// `None` while the token is valid.
     pub revoked_at: Option<Timestamp>,
     /// How its secret is kept.
     #[serde(default, skip_serializing_if = "TokenKind::is_minted")]
@@ -36,40 +35,38 @@ vocabulary! {
     /// How a token's secret is kept, and so what using it shows.
     #[derive(Default)]
     pub enum TokenKind {
-        /// Somebody made it for a person or a program, who keep it as they like.
+        /// Made for a person or a program. It is unknown how the holder keeps it.
         #[default]
         Minted = "minted",
-        /// The data folder holds it for the person who owns the folder.
+        /// Kept unencrypted in the data folder, for the person who owns the folder.
         Personal = "personal",
-        /// The data folder holds it encrypted under its owner's passphrase.
+        /// Kept in the data folder, encrypted with its owner's passphrase.
         Protected = "protected",
-        /// The data folder holds it for an owner whose other token is protected. It reads, and
-        /// changes nothing.
+        /// Kept in the data folder for an owner whose other token is protected. It can read, but
+        /// change nothing.
         Reading = "reading",
     }
 }
 
 impl TokenKind {
-    /// Whether somebody made it, as they make most.
+    /// Whether it is the most common kind, which JSON leaves out.
     pub fn is_minted(&self) -> bool {
         *self == TokenKind::Minted
     }
 }
 
-/// A token to be made.
+/// A request to make a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewToken {
-    /// Its public name.
+    /// The token's public name, which is not secret.
     pub id: TokenId,
-    /// Whom it is to name.
     pub principal: Principal,
-    /// Of the secret.
+    /// The hash of the secret.
     pub hash: [u8; 32],
-    /// How the secret will be kept.
     pub kind: TokenKind,
 }
 
-/// What can be wanted of a token.
+/// An action on a token.
 #[derive(Clone, Debug)]
 pub enum Action {
     Mint(NewToken),
@@ -117,7 +114,7 @@ fn commit(case: &Case<'_>, token: Token, seq: u64, kind: &'static str, row: Row)
     Commit { rows: vec![row], events: vec![fact], outcome: Outcome::Token(token), ..Commit::default() }
 }
 
-/// Judges a new token. `known` are the principals of that name, in whichever case.
+/// Judges a new token. `known` are the principals with that name, compared without case.
 fn mint(
     new_token: &NewToken,
     known: &[Principal],
@@ -141,8 +138,9 @@ fn mint(
     })
 }
 
-/// Refuses a token of a kind that says more of its holder than that somebody made it: such a token
-/// is made by Folkmoot itself, or by a person for themselves, at their terminal.
+/// Refuses every kind but `Minted`, unless Folkmoot itself makes the token, or a person makes it
+/// for themselves with their own personal or protected token. The other kinds say how the secret is
+/// kept, so others must not claim them. (Using a personal token for this already takes a terminal.)
 fn must_be_for_owner(new_token: &NewToken, by: &Actor, presence: Option<PresenceClaim>) -> Result<(), Refusal> {
     match (new_token.kind, by, presence.map(PresenceClaim::kind)) {
         (TokenKind::Minted, ..) | (_, Actor::System, _) => Ok(()),
@@ -158,8 +156,8 @@ fn must_be_for_owner(new_token: &NewToken, by: &Actor, presence: Option<Presence
     }
 }
 
-/// Whether this person's deciding token is kept encrypted: they have a protected one, and none that
-/// lies in the clear.
+/// Whether this person's deciding token is encrypted: they have a valid protected token, and no
+/// valid personal one, which would be unencrypted.
 pub fn is_protected<'a>(tokens: impl IntoIterator<Item = &'a Token>, name: &Name) -> bool {
     let kinds: Vec<TokenKind> = tokens
         .into_iter()
@@ -169,12 +167,12 @@ pub fn is_protected<'a>(tokens: impl IntoIterator<Item = &'a Token>, name: &Name
     kinds.contains(&TokenKind::Protected) && !kinds.contains(&TokenKind::Personal)
 }
 
-/// The first person whose deciding token is kept encrypted.
+/// The first person whose deciding token is encrypted.
 pub fn protected_person(tokens: &[Token]) -> Option<&Name> {
     tokens.iter().map(|token| &token.principal.name).find(|name| is_protected(tokens, name))
 }
 
-/// Judges a revocation; `None` where the token was revoked before.
+/// Judges a revocation; `None` if the token was already revoked.
 fn revoke(token: &Token, now: Timestamp) -> Option<Token> {
     if token.revoked_at.is_some() {
         return None;
@@ -182,7 +180,7 @@ fn revoke(token: &Token, now: Timestamp) -> Option<Token> {
     Some(Token { revoked_at: Some(now), ..token.clone() })
 }
 
-/// Refuses whoever may not manage tokens, before they learn which there are.
+/// Refuses a caller who may not manage tokens, before they learn which tokens exist.
 fn must_manage(by: &Actor) -> Result<(), Refusal> {
     by.must_be_admin("manage tokens")
 }

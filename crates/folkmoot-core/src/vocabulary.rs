@@ -1,16 +1,17 @@
-//! Closed vocabularies: an enum, its words, and the way back. Database, wire and pages derive from
-//! these.
+//! Closed vocabularies: enums in which each item has one word, with conversions both ways.
+//! Database, wire and pages use these words.
 
-/// A word that is not in a vocabulary, and those that are.
+/// A word that is not in a vocabulary, and the words that are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{word:?} is not one of {}", .known.join(", "))]
 pub struct UnknownWord {
     pub word: String,
-    /// What could have been said.
+    /// Every word of the vocabulary.
     pub known: &'static [&'static str],
 }
 
-/// Defines an enum whose every item has one word, the same wherever it is written or read.
+/// Defines an enum in which each item has one word, the same wherever it is written or read. The
+/// enum's doc comment is also its description in the OpenAPI document.
 #[macro_export]
 macro_rules! vocabulary {
     ($(#[doc = $doc:literal])* $(#[derive($derive:ident)])? pub enum $name:ident { $($(#[$item_doc:meta])* $item:ident = $word:literal,)+ }) => {
@@ -22,10 +23,9 @@ macro_rules! vocabulary {
             /// Every word, in order.
             pub const WORDS: &'static [&'static str] = &[$($word,)+];
 
-            /// Every item, in the same order.
+            /// Every item, in the order of `WORDS`.
             pub const ALL: &'static [$name] = &[$($name::$item,)+];
 
-            /// The word for it.
             pub const fn word(self) -> &'static str {
                 match self { $($name::$item => $word,)+ }
             }

@@ -1,8 +1,11 @@
-//! Webhooks: addresses that are told of events. What signs the messages is made from the server's
-//! key when it is needed, of the webhook's id and the number of its secret; it is stored nowhere,
-//! but which key that is, so that no server signs with a secret that the receiver does not know.
-//! The address can be all that is needed to speak to whoever listens there, so the log, which many
-//! read and which forgets nothing, has only its digest and its host.
+//! Webhooks: addresses that receive events.
+//!
+//! The secret that signs a webhook's messages is derived when it is needed, from the server's key,
+//! the webhook's id and the number of the secret. It is stored nowhere. Only the id of the key is
+//! stored, so that no server signs with a secret that the receiver does not know.
+//!
+//! Knowing the address can be enough to send something to the receiver. So the log, which many
+//! people read and from which nothing is removed, has only the address's digest and host.
 
 #[cfg(test)]
 mod tests;
@@ -19,8 +22,8 @@ use crate::{
     principal,
 };
 
-/// What a webhook is told of unless it says otherwise: whatever somebody should look at, and what
-/// became of it.
+/// The events that a webhook receives by default: whatever somebody should look at, and the
+/// decisions on gates.
 pub const USUAL_EVENTS: [&str; 7] = [
     "gate.opened",
     "gate.escalated",
@@ -32,50 +35,48 @@ pub const USUAL_EVENTS: [&str; 7] = [
 ];
 /// The longest address, in bytes.
 pub const URL_BYTES_MAX: usize = 2048;
-/// For how long after a rotation messages are signed with the secret before too.
+/// For how long after a rotation messages are signed with the previous secret too.
 pub const PREVIOUS_FOR: Duration = Duration::from_secs(24 * 3600);
-/// The most patterns that one can have.
+/// The maximum number of patterns of one webhook.
 const EVENTS_MAX: usize = 64;
 
-/// A webhook as its row holds it. It carries no secret.
+/// A webhook as stored in its row, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Webhook {
     /// Unique across everything.
     pub id: WebhookId,
-    /// The channel that it is: gates can name it. Of those that were not removed, one has it.
+    /// Its name as a channel, which gates can use. It is unique among the webhooks that were not
+    /// removed.
     pub name: Name,
-    /// Where to.
     pub url: String,
-    /// What it is told of, beside the gates that name it.
+    /// The events that it receives, in addition to those of gates that name it.
     pub events: Vec<Pattern>,
     /// Counts its secrets, from 1.
     pub generation: u64,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// Who made it.
     pub created_by: Name,
-    /// It is told nothing for now.
+    /// Whether it receives nothing for now.
     pub disabled: bool,
-    /// When it ended.
+    /// `None` unless it was removed.
     pub removed_at: Option<Timestamp>,
     /// How many events its stream has.
     pub seq: u64,
-    /// The server's key that its secret is derived from. `None` where nobody wrote it down: whoever
-    /// signs takes it as theirs.
+    /// The server's key that its secret is derived from. `None` if it was not recorded; then each
+    /// server assumes that it is its own.
     pub key: Option<KeyId>,
-    /// Until when its messages are signed with the secret before too.
+    /// Until when its messages are signed with the previous secret too.
     pub previous_until: Option<Timestamp>,
 }
 
-/// A webhook as its last event holds it.
+/// A webhook as the log describes it, without its address. Each of its events has all of this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "as in the row")]
 pub struct LoggedWebhook {
     pub id: WebhookId,
     pub name: Name,
-    /// With the port, if the address has one.
+    /// The host of the address, with the port if there is one.
     pub host: String,
-    /// Of the address.
+    /// The digest of the address.
     pub url_digest: Digest,
     pub events: Vec<Pattern>,
     pub generation: u64,
@@ -90,69 +91,65 @@ pub struct LoggedWebhook {
     pub previous_until: Option<Timestamp>,
 }
 
-/// A webhook to be made.
+/// A request to create a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewWebhook {
     /// Made by the caller, because core has no randomness.
     pub id: WebhookId,
-    /// The channel that it is to be.
+    /// Its name as a channel.
     pub name: Name,
-    /// Where to.
     pub url: String,
-    /// What it is to be told of; [`USUAL_EVENTS`] unless it is said.
+    /// The events that it will receive. Defaults to [`USUAL_EVENTS`].
     pub events: Option<Vec<Pattern>>,
-    /// The key of the server that makes it.
+    /// The key of the server that creates it.
     pub key: KeyId,
 }
 
-/// What is to change; what is `None` stays.
+/// A request to change a webhook. A field that is `None` stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookChange {
-    /// Of which webhook.
     pub webhook: WebhookId,
-    /// Another address.
     pub url: Option<String>,
-    /// Other events.
     pub events: Option<Vec<Pattern>>,
-    /// Whether it is told nothing for now.
+    /// Whether it receives nothing for now.
     pub disabled: Option<bool>,
-    /// It gets another secret, derived from this key: that of the server that changes it. The one
-    /// before is signed with for [`PREVIOUS_FOR`] too, so that its receiver can change in peace;
-    /// where it was derived from another key, it cannot be.
+    /// Gives it a new secret, derived from this key, which is that of the server that changes it.
+    /// For [`PREVIOUS_FOR`], messages are signed with the previous secret too, so that the receiver
+    /// has time to change. That is not possible if the previous secret was derived from another
+    /// key.
     pub rotate: Option<KeyId>,
 }
 
 impl WebhookChange {
-    /// Nothing changes yet.
+    /// A change of nothing, to be filled in.
     pub fn of(webhook: WebhookId) -> Self {
         Self { webhook, url: None, events: None, disabled: None, rotate: None }
     }
 }
 
 impl Webhook {
-    /// Whether it is told anything.
+    /// Whether it receives anything.
     pub fn is_told(&self) -> bool {
         !self.disabled && self.removed_at.is_none()
     }
 
-    /// Whether its secret is derived from this key, as far as is known.
+    /// Whether its secret is derived from this key. True if the key was not recorded.
     pub fn is_of(&self, key: &KeyId) -> bool {
         self.key.as_ref().is_none_or(|own| own == key)
     }
 
-    /// The numbers of the secrets that its messages are signed with at this moment, the newest
+    /// The numbers of the secrets with which its messages are signed at this moment, the newest
     /// first.
     pub fn generations(&self, now: Timestamp) -> impl Iterator<Item = u64> + use<> {
         let previous = self.previous_until.filter(|until| now < *until).and_then(|_| self.generation.checked_sub(1));
         [self.generation].into_iter().chain(previous)
     }
 
-    /// What it wants to be told.
     pub fn subscription(&self) -> Subscription {
         Subscription { channel: self.name.to_string(), events: self.events.clone() }
     }
 
-    /// What the log says of it.
+    /// What the log says about it.
     pub fn logged(&self) -> LoggedWebhook {
         LoggedWebhook {
             id: self.id.clone(),
@@ -177,7 +174,7 @@ impl Webhook {
     }
 }
 
-/// What can be wanted of a webhook.
+/// An action on a webhook.
 #[derive(Clone, Debug)]
 pub enum Action {
     Create(Box<NewWebhook>),
@@ -190,7 +187,7 @@ pub enum Action {
 pub struct Needs<'a> {
     /// This webhook.
     pub id: Option<&'a WebhookId>,
-    /// The webhook that has this name, of those that were not removed.
+    /// The webhook that has this name and was not removed.
     pub name: Option<&'a Name>,
 }
 
@@ -252,8 +249,8 @@ fn unknown(webhook: &WebhookId) -> Refusal {
     Refusal::UnknownWebhook { webhook: webhook.clone() }
 }
 
-/// Judges a new webhook. `holder` is the one that has its name, and `channels` are those that
-/// configuration names.
+/// Judges a new webhook. `holder` is the webhook that already has its name, if there is one.
+/// `channels` are those of the configuration, and of the webhooks that the node knows.
 fn create(
     new: &NewWebhook,
     holder: Option<&Webhook>,
@@ -286,7 +283,7 @@ fn create(
     })
 }
 
-/// Judges a change; `None` where nothing changes.
+/// Judges a change; `None` if nothing changes.
 fn change(webhook: &Webhook, change: &WebhookChange, now: Timestamp) -> Result<Option<Webhook>, Refusal> {
     if let Some(url) = &change.url {
         check_url(url)?;
@@ -312,7 +309,7 @@ fn change(webhook: &Webhook, change: &WebhookChange, now: Timestamp) -> Result<O
     Ok((changed != *webhook).then_some(Webhook { seq: webhook.seq + 1, ..changed }))
 }
 
-/// Judges a removal; `None` where it was removed before.
+/// Judges a removal; `None` if it was already removed.
 fn remove(webhook: &Webhook, now: Timestamp) -> Option<Webhook> {
     if webhook.removed_at.is_some() {
         return None;
@@ -320,7 +317,7 @@ fn remove(webhook: &Webhook, now: Timestamp) -> Option<Webhook> {
     Some(Webhook { removed_at: Some(now), seq: webhook.seq + 1, ..webhook.clone() })
 }
 
-/// Refuses whoever may not manage webhooks, before they learn which there are.
+/// Refuses a caller who may not manage webhooks, before they learn which webhooks exist.
 fn must_manage(by: &Actor) -> Result<(), Refusal> {
     by.must_be_admin("manage webhooks")
 }
@@ -333,8 +330,8 @@ fn check_events(events: &[Pattern]) -> Result<(), Refusal> {
     events.iter().try_for_each(Pattern::check)
 }
 
-/// Refuses what can be no address. Whether it may be spoken to is looked at when it is, because
-/// names change their meaning.
+/// Refuses a text that cannot be an address. Whether messages may be sent there is checked when
+/// they are sent, because a host name can resolve to another address by then.
 fn check_url(url: &str) -> Result<(), Refusal> {
     let invalid = |problem: &str| Err(Refusal::invalid("url", problem));
     if url.len() > URL_BYTES_MAX {
@@ -370,7 +367,8 @@ fn check_url(url: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What stands between the scheme and the path: a host, and a port where there is one.
+/// The part between the scheme and the path: a host, and a port if there is one. `None` if the
+/// scheme is not `http` or `https`.
 fn authority(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
     let known = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");

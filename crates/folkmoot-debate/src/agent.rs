@@ -1,9 +1,9 @@
-//! Agents: who speaks in a debate, in which role, how well it fits, and who of a team speaks in
-//! which phase.
+//! Agents: who speaks in a debate, in which role, how well the role fits, and which agents of a
+//! team speak in which phase.
 //!
-//! All of it is tables and arithmetic of integers: the same question gives the same team and the
-//! same speakers, forever. Nothing here knows a model or a prompt; an [`Agent`] names its model,
-//! and whoever runs it finds it.
+//! Everything here is tables and integer arithmetic, so the same question always gives the same
+//! team and the same speakers. Nothing here knows a model or a prompt. An [`Agent`] only names its
+//! model; the workflow that runs the agent looks the model up.
 
 pub mod affinity;
 pub mod choose;
@@ -29,31 +29,31 @@ pub use specialist::{SPECIALISTS, Specialist};
 pub use team::{Team, TeamError};
 pub use tool_kind::ToolKind;
 
-/// Somebody who speaks in a debate.
+/// One participant of a debate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Agent {
-    /// Unique in its team. Other agents are not shown it: who said something must not count.
+    /// Unique in its team. Other agents are not shown it, so that they judge what was said and not
+    /// who said it.
     pub id: Name,
-    /// What it is there for.
     pub role: AgentRole,
-    /// What it knows best.
+    /// The domain that it knows best.
     #[serde(default = "general")]
     pub domain: Domain,
-    /// How well it knows that.
+    /// How well it knows its domain.
     #[serde(default = "expertise")]
     pub expertise: Share,
-    /// How good it has been until now.
+    /// How good its contributions have been so far.
     #[serde(default)]
     pub score: Score,
-    /// How sure it is while nobody has asked.
+    /// How confident it is taken to be until it states a confidence of its own.
     #[serde(default = "confidence")]
     pub confidence: Share,
-    /// The sorts of tools that it works with; those of its role where none is named.
-    /// [`Agent::tools`] knows.
+    /// The kinds of tools that it works with. If empty, it works with those of its role; see
+    /// [`Agent::tools`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolKind>,
-    /// The model that speaks for it; the configured one where none is named.
+    /// The model that speaks for it; `None` means the configured one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
 }
@@ -62,15 +62,15 @@ pub struct Agent {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelName {
-    /// Whose it is.
     pub provider: String,
-    /// Which one; the provider's own default where nothing is said.
+    /// `None` means the provider's default model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
 impl Agent {
-    /// An agent of which nothing is known yet but its role and its domain.
+    /// An agent with default expertise, score and confidence, the tools of its role, and no model
+    /// of its own.
     pub fn new(id: Name, role: AgentRole, domain: Domain) -> Self {
         Self {
             id,
@@ -84,12 +84,12 @@ impl Agent {
         }
     }
 
-    /// The sorts of tools that it works with.
+    /// The kinds of tools that it works with: its own list or, if that is empty, its role's.
     pub fn tools(&self) -> &[ToolKind] {
         if self.tools.is_empty() { self.role.tools() } else { &self.tools }
     }
 
-    /// How well its role fits what it knows.
+    /// How well its role fits its domain and expertise.
     pub fn affinity(&self) -> Affinity {
         affinity(self.domain, self.role, self.expertise)
     }

@@ -1,7 +1,8 @@
-//! What is expected of a phase, what came of it, and what is expected next.
+//! Compares what a phase achieved with what was expected of it, and adjusts the expectation for the
+//! next round.
 //!
-//! Each measure of a phase scores 0.5 where it is what was expected, more where it is better and
-//! less where it is worse:
+//! Each measure of a phase scores 0.5 if it is as expected, more if it is better and less if it is
+//! worse:
 //!
 //! | measure | weight | score |
 //! |---|---|---|
@@ -10,9 +11,10 @@
 //! | insights | 0.2 | 0.5 · seen / expected |
 //! | latency | 0.2 | 1 - 0.5 · seen / expected |
 //!
-//! Each is between 0 and 1. A phase scores their weighted mean; an unknown measure has no weight.
-//! Above 0.7 the phase succeeded, below 0.3 it failed, and if nobody answered it failed with 0.
-//! Then the expectation moves three tenths of the way towards what was seen.
+//! Each score is limited to between 0 and 1. The phase scores their weighted mean; an unknown
+//! measure has no weight. Above 0.7 the phase succeeded, below 0.3 it failed, and if nobody
+//! answered it failed with 0. Then the expectation moves three tenths of the way towards what was
+//! seen.
 
 use folkmoot_core::vocabulary;
 use std::collections::{BTreeMap, VecDeque};
@@ -24,34 +26,31 @@ use crate::agent::{DebatePhase, Share};
 #[cfg(test)]
 mod tests;
 
-/// So many comparisons are kept, the newest.
+/// At most this many comparisons are kept, the newest.
 pub const HISTORY_MAX: usize = 100;
 
-/// What a phase should come to.
+/// What a phase should achieve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// How sure those who answer are, on average.
+    /// The mean confidence of those who answer.
     pub confidence: Share,
-    /// How far they agree.
+    /// How far their answers agree.
     pub consensus: Share,
     /// How many points are made that nobody had made before.
     pub insights: u32,
-    /// How long it takes.
     pub latency_ms: u64,
 }
 
-/// What a phase came to.
+/// What a phase achieved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseObservation {
-    /// How many answered.
     pub answers: u32,
-    /// How sure they were, on average, where they said so.
+    /// The mean confidence of those who stated one.
     pub confidence: Option<Share>,
-    /// How far they agreed, where that can be said.
+    /// How far their answers agreed, if that is known.
     pub consensus: Option<Share>,
     /// How many points were made that nobody had made before.
     pub insights: u32,
-    /// How long it took.
     pub latency_ms: u64,
 }
 
@@ -60,34 +59,31 @@ vocabulary! {
     pub enum PhaseOutcome {
         /// Much better.
         Success = "success",
-        /// Neither.
+        /// About as expected.
         AsExpected = "as_expected",
         /// Much worse.
         Failure = "failure",
     }
 }
 
-/// A phase, held against what was expected of it.
+/// A phase, compared with what was expected of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Of which round.
     pub round: u32,
     pub phase: DebatePhase,
-    /// What was expected.
     pub expected: Expectation,
-    /// What came of it.
     pub observed: PhaseObservation,
     /// From 0 to 1; 0.5 is what was expected.
     pub score: Share,
-    /// What that means.
+    /// Follows from the score.
     pub outcome: PhaseOutcome,
-    /// What the same phase of the next round is expected to come to.
+    /// What the same phase is expected to achieve in the next round.
     pub next: Expectation,
-    /// Whether the next round should be planned in another way.
+    /// Whether the next round should be planned in another style.
     pub replan: bool,
 }
 
-/// What each phase is expected to come to. Results change later expectations.
+/// What each phase is expected to achieve. Each comparison moves the expectation for later rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseExpectations {
     expected: BTreeMap<DebatePhase, Expectation>,
@@ -102,7 +98,7 @@ impl Default for PhaseExpectations {
 }
 
 impl Expectation {
-    /// What a phase should come to before anything is known; nothing of phases that do not work
+    /// What a phase should achieve before anything is known; `None` for phases that do not work
     /// towards agreement.
     pub const fn first(phase: DebatePhase) -> Option<Self> {
         let (confidence, consensus, insights) = match phase {
@@ -118,7 +114,7 @@ impl Expectation {
     }
 
     fn towards(self, observed: &PhaseObservation) -> Self {
-        // What nobody said moves nothing.
+        // Without answers there is nothing to learn.
         if observed.answers == 0 {
             return self;
         }
@@ -136,20 +132,20 @@ impl Expectation {
     }
 }
 
-/// Three tenths of the way, to the nearest whole number.
+/// Goes three tenths of the way from `old` to `seen`, to the nearest whole number.
 fn moved(old: u64, seen: u64) -> u64 {
     let tenths = u128::from(old) * 7 + u128::from(seen) * 3;
     u64::try_from((tenths + 5) / 10).unwrap_or(u64::MAX)
 }
 
 impl PhaseExpectations {
-    /// What is expected of the next `phase`.
+    /// What is expected of the next `phase`; `None` if nothing is.
     pub fn expects(&self, phase: DebatePhase) -> Option<Expectation> {
         self.expected.get(&phase).copied()
     }
 
-    /// Holds a phase against what was expected of it, and expects something better founded from
-    /// then on. Nothing where nothing was expected.
+    /// Compares a phase with what was expected of it, and moves the expectation towards what was
+    /// seen. `None` if nothing was expected.
     pub fn compare(&mut self, round: u32, phase: DebatePhase, observed: PhaseObservation) -> Option<Comparison> {
         let expected = self.expects(phase)?;
         let (score, outcome) = judge(&expected, &observed);
@@ -164,12 +160,12 @@ impl PhaseExpectations {
         Some(comparison)
     }
 
-    /// Whether a phase of that round failed.
+    /// Whether a phase of this round failed.
     pub fn missed(&self, round: u32) -> bool {
         self.history.iter().any(|comparison| comparison.round == round && comparison.replan)
     }
 
-    /// What was compared, the oldest first.
+    /// The comparisons that are kept, the oldest first.
     pub fn history(&self) -> impl ExactSizeIterator<Item = &Comparison> {
         self.history.iter()
     }
@@ -201,7 +197,7 @@ fn difference(seen: Share, expected: Share) -> u64 {
     (50 + u64::from(seen.as_hundredths())).saturating_sub(expected.as_hundredths().into()).min(100)
 }
 
-/// 50 for what was expected, up to 100 for twice as much and more.
+/// 50 if `seen` equals `expected`, up to 100 if it is twice as much or more.
 fn against(seen: u64, expected: u64) -> u64 {
     match (u128::from(seen) * 50).checked_div(u128::from(expected)) {
         Some(score) => u64::try_from(score.min(100)).unwrap_or(100),

@@ -1,9 +1,10 @@
-//! How far a phase's answers agree, and what a decision may be called.
+//! How far the answers of a phase agree, and how a decision is labelled.
 //!
-//! The level of a consensus is 0.4 of how sure those are who answered, 0.4 of how far their votes
-//! agree, and 0.2 of how many words they share. What is not there has no weight, and the record
-//! says what was: without votes nobody agreed by vote, and whoever failed or could not be read has
-//! said nothing.
+//! The level of a consensus is the weighted mean of three parts: 0.4 for the mean confidence of
+//! those who answered, 0.4 for how far their votes agree, and 0.2 for how many words their answers
+//! share. A missing part has no weight, and [`Consensus`] shows which parts there were: without
+//! votes nobody agreed by vote, and an agent that failed or whose answer could not be read has said
+//! nothing.
 
 use folkmoot_core::{Name, vocabulary};
 use std::collections::BTreeMap;
@@ -19,45 +20,44 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// What came of asking somebody.
+/// The result of asking one agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contribution<'a> {
     /// An answer that could be read.
     Answer {
-        /// What it says.
         text: &'a str,
-        /// How sure its author is, where that was said.
+        /// The author's confidence, if it stated one.
         confidence: Option<Share>,
     },
     /// No answer came.
     Failed,
-    /// What came could not be read.
+    /// An answer came but could not be read.
     Unparsed,
 }
 
-/// How far those agree who answered. Parts that were not there are none.
+/// How far the agents that answered agree. A part without data is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consensus {
-    /// All parts together; none where there is no part.
+    /// All parts together; `None` if nobody answered or there is no part.
     pub level: Option<Share>,
-    /// How sure those are, on average, who said how sure they are.
+    /// The mean confidence of those who stated one.
     pub confidence: Option<Share>,
-    /// The votes for whoever has most of them, of all votes.
+    /// The share of all votes that the candidate with the most votes has.
     pub agreement: Option<Share>,
-    /// Of the words with more than three characters those that stand in more than one answer, where
-    /// there are two answers.
+    /// The share of words that occur in more than one answer, of all words with more than three
+    /// characters; `None` for fewer than two answers.
     pub overlap: Option<Share>,
     /// How many answered.
     pub answers: u32,
-    /// How many failed or could not be read. They are in no part.
+    /// How many failed or could not be read. They count in no part.
     pub lost: u32,
     /// How many voted.
     pub votes: u32,
 }
 
 impl Consensus {
-    /// What contributions and first choices come to. Nobody answered is no consensus, whatever was
-    /// voted.
+    /// The consensus of these contributions and first choices. If nobody answered, the level is
+    /// `None`, whatever the votes are.
     pub fn of(contributions: &[Contribution<'_>], votes: &[Name]) -> Self {
         let answers: Vec<(&str, Option<Share>)> = contributions
             .iter()
@@ -82,8 +82,7 @@ impl Consensus {
         }
     }
 
-    /// Whether it is enough to stop. It never is where nobody voted: to be sure of oneself is not
-    /// to agree.
+    /// Whether it is enough to stop. It never is if nobody voted: being confident is not agreeing.
     pub fn reaches(&self, threshold: Share) -> bool {
         self.votes > 0 && self.level.is_some_and(|level| level >= threshold)
     }
@@ -120,10 +119,10 @@ fn overlap<'a>(texts: impl ExactSizeIterator<Item = &'a str>) -> Option<Share> {
     Share::part(shared as u64, counts.len() as u64)
 }
 
-/// Whether two answers say the same: apart from upper and lower case, white space, quotation marks,
-/// emphasis and brackets around words, marks that end a sentence, and the form of numbers
-/// (`1,000.50` is `1000.5`). Nothing is the same as no answer. When in doubt they differ: to ask
-/// once more costs less than to take a disagreement for an agreement.
+/// Whether two answers say the same. Ignores case, white space, quotation marks, emphasis and
+/// brackets around words, punctuation at the end, and the form of numbers (`1,000.50` is `1000.5`).
+/// An empty answer equals no answer. When in doubt, the answers differ: asking once more costs less
+/// than mistaking a disagreement for an agreement.
 pub fn same_answer(one: &str, two: &str) -> bool {
     let one = normalised(one);
     !one.is_empty() && one == normalised(two)
@@ -134,7 +133,7 @@ fn normalised(answer: &str) -> Vec<String> {
     tokens.map(|token| number(token).unwrap_or_else(|| token.to_lowercase())).collect()
 }
 
-/// Without what stands around it and what ends it.
+/// Strips enclosing marks and closing punctuation.
 fn bare(mut text: &str) -> &str {
     const AROUND: [(&str, &str); 9] = [
         ("**", "**"),
@@ -151,7 +150,7 @@ fn bare(mut text: &str) -> &str {
         let was = text.len();
         text = text.trim();
         text = text.trim_end_matches(['.', ',', ';', ':', '?', '…', '。']);
-        // 5! is another number than 5.
+        // `5!` is another number than `5`, so the mark stays after a digit.
         if let Some(before) = text.strip_suffix('!').filter(|before| !before.ends_with(|c: char| c.is_numeric())) {
             text = before;
         }
@@ -165,8 +164,8 @@ fn bare(mut text: &str) -> &str {
     }
 }
 
-/// A decimal number as it is written shortest: no plus, no leading or closing zeros, no commas
-/// between thousands.
+/// The shortest form of a decimal number: no plus, no leading or trailing zeros, no commas between
+/// thousands. `None` if the token is not such a number.
 fn number(token: &str) -> Option<String> {
     let (sign, digits) = match token.strip_prefix(['-', '−']) {
         Some(digits) => ("-", digits),
@@ -194,29 +193,29 @@ fn without_commas(whole: &str) -> Option<String> {
 }
 
 vocabulary! {
-    /// What a decision may be called.
+    /// What a decision rests on.
     pub enum Label {
         /// Every ballot has the winner first.
         Unanimous = "unanimous",
-        /// More than half of the ballots have.
+        /// More than half of the ballots have the winner first.
         Majority = "majority",
-        /// By weight.
+        /// The winner has the most weight behind it.
         WeightedVoting = "weighted_voting",
-        /// By most first places.
+        /// The winner has the most first places.
         Plurality = "plurality",
-        /// By places.
+        /// The winner has the best mean place.
         Borda = "borda",
-        /// Head to head.
+        /// The winner beats every other candidate head to head.
         Condorcet = "condorcet",
-        /// Head to head, by the strongest chains of victories.
+        /// The winner has the strongest chains of head-to-head victories.
         Schulze = "schulze",
-        /// Head to head, by the greatest victories.
+        /// The winner follows from the greatest head-to-head victories.
         RankedPairs = "ranked_pairs",
     }
 }
 
-/// What a decision may be called: by how many are behind it, else by what decided. Nothing where
-/// nothing was decided, and so never anything without votes.
+/// The label of a decision: how many ballots have the winner first, else the method that decided.
+/// `None` if nothing was decided, so there is never a label without votes.
 pub fn label(candidates: &[Name], ballots: &[Ballot], elected: &ElectionResult) -> Result<Option<Label>, BadBallot> {
     let choices = first_choices(candidates, ballots)?;
     let Some(winner) = &elected.winner else { return Ok(None) };
@@ -232,7 +231,7 @@ pub fn label(candidates: &[Name], ballots: &[Ballot], elected: &ElectionResult) 
             VotingMethod::Weighted => Label::WeightedVoting,
             VotingMethod::Borda => Label::Borda,
             VotingMethod::Condorcet => Label::Condorcet,
-            // Who wins by the latter two has more than half of the ballots, and was called so
+            // The winner by the latter two has more than half of the ballots, and got its label
             // above.
             VotingMethod::Plurality | VotingMethod::Majority | VotingMethod::Unanimous => Label::Plurality,
         },

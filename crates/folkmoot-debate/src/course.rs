@@ -1,4 +1,4 @@
-//! The course of a debate: which phases it has, in which order, and when it is over.
+//! The course of a debate: which phases it has, in which order, and when it ends.
 
 use folkmoot_core::{Refusal, vocabulary};
 use std::collections::BTreeMap;
@@ -10,17 +10,17 @@ use crate::agent::{DebatePhase, Share};
 #[cfg(test)]
 mod tests;
 
-/// More rounds than these convince nobody.
+/// The most rounds that can be asked for. More rounds convince nobody.
 pub const ROUNDS_MAX: u32 = 10;
 
 vocabulary! {
     /// Whether a debate has a phase.
     pub enum Switch {
-        /// It has.
+        /// The debate has the phase.
         On = "on",
-        /// It has not.
+        /// The debate does not have the phase.
         Off = "off",
-        /// As the estimate of its task says.
+        /// The estimate of the task decides.
         Auto = "auto",
     }
 }
@@ -31,45 +31,45 @@ vocabulary! {
 pub struct Phases(BTreeMap<DebatePhase, Switch>);
 
 impl Phases {
-    /// These and no others.
+    /// Switches these phases on and all others off.
     pub fn only(phases: &[DebatePhase]) -> Self {
         let switch = |phase| if phases.contains(&phase) { Switch::On } else { Switch::Off };
         Self(DebatePhase::ALL.iter().map(|phase| (*phase, switch(*phase))).collect())
     }
 
-    /// All; what is unclear is asked for where the task is not simple.
+    /// Switches all phases on, except that dehallucination runs only if the estimate says that the
+    /// task needs clarification.
     pub fn all() -> Self {
         Self::only(DebatePhase::ALL).with(DebatePhase::Dehallucination, Switch::Auto)
     }
 
-    /// With one of them otherwise.
+    /// Sets the switch of one phase.
     #[must_use]
     pub fn with(mut self, phase: DebatePhase, switch: Switch) -> Self {
         self.0.insert(phase, switch);
         self
     }
 
-    /// Whether it is in.
+    /// Phases without a switch are off.
     pub fn switch(&self, phase: DebatePhase) -> Switch {
         self.0.get(&phase).copied().unwrap_or(Switch::Off)
     }
 }
 
-/// The course that a debate takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Course {
-    /// Its phases, in order.
+    /// In order.
     pub phases: Vec<DebatePhase>,
-    /// How many rounds at most.
     pub max_rounds: u32,
-    /// How much agreement ends it.
+    /// This much agreement ends the debate.
     pub min_consensus: Share,
-    /// Whether agreement ends it before the last round.
+    /// Whether agreement ends the debate before the last round.
     pub early_exit: bool,
 }
 
 impl Course {
-    /// The course with these phases; `auto` is what the estimate of the task says.
+    /// Builds a course from switches. `auto` says whether phases with [`Switch::Auto`] are in.
+    /// Refuses a course in which no phase produces answers.
     pub fn new(
         phases: &Phases,
         auto: bool,
@@ -94,8 +94,8 @@ impl Course {
         Ok(Self { phases, max_rounds, min_consensus, early_exit })
     }
 
-    /// The phases of a round, from 1. What comes before a debate comes once: whoever has asked and
-    /// tested need not do it again.
+    /// The phases of a round, counted from 1. The phases before proposal run in the first round
+    /// only: what was clarified and tested once need not be done again.
     pub fn round(&self, round: u32) -> impl Iterator<Item = DebatePhase> {
         let before = |phase: DebatePhase| phase < DebatePhase::Proposal;
         self.phases.iter().copied().filter(move |phase| round == 1 || !before(*phase))
@@ -104,7 +104,8 @@ impl Course {
     /// Whether another round follows this one.
     pub fn goes_on(&self, round: u32, decided: bool, consensus: Option<Share>) -> bool {
         let agreed = decided && consensus.is_some_and(|consensus| consensus >= self.min_consensus);
-        // Where nobody votes, nobody can agree, and another round would change nothing about that.
+        // Without convergence nobody votes, so nobody can agree, and another round would not change
+        // that.
         let votes = self.phases.contains(&DebatePhase::Convergence);
         round < self.max_rounds && votes && !(self.early_exit && agreed)
     }

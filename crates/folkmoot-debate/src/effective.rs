@@ -1,7 +1,8 @@
-//! How many votes the votes are worth.
+//! How many independent votes the votes of a debate are worth.
 //!
-//! Voters who think alike count as fewer than they are. By Kish's formula `n` voters, of whom two
-//! correlate by `r` on average, are worth
+//! Voters who think alike are worth fewer votes than there are voters. By Kish's formula, `n`
+//! voters are worth the following, where `r` is the correlation of a pair of voters and the mean
+//! of `r` is taken over all pairs:
 //!
 //! ```text
 //!            n                               n²
@@ -9,12 +10,12 @@
 //!   1 + (n - 1) · mean                 n + 2 · sum of r
 //! ```
 //!
-//! One debate is one question, so no correlation can be measured in it. It is estimated for each
-//! pair from how far the two say the same, their agreement `a`, and from whether one model speaks
-//! for both: `r = 0.6 · a` for two models, because the errors of two model families were measured
-//! to correlate by 0.6; for one model `r` is the larger of `a` and 0.6, because two of its samples
-//! are no less alike than two families. So copies of one model that agree are worth one vote,
-//! however many they are.
+//! A debate has a single question, so no correlation can be measured in it. It is estimated for
+//! each pair from their agreement `a`, which is how far the two say the same, and from their
+//! models. For two models `r` is `0.6 · a`, because the errors of two model families were measured
+//! to correlate by 0.6. For one model `r` is the larger of `a` and 0.6, because two samples of one
+//! model are at least as alike as two families. So copies of one model that agree are worth one
+//! vote, however many they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,44 +28,43 @@ use folkmoot_core::Name;
 #[cfg(test)]
 mod tests;
 
-/// How many votes so many votes are worth.
+/// How many independent votes a number of votes is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectiveVotes {
     /// In hundredths of a vote.
     pub votes: u32,
     /// How many voted.
     pub voters: u32,
-    /// How many models spoke for them.
+    /// How many different models spoke for them.
     pub models: u32,
 }
 
 /// A model, and the provider that serves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ModelRef<'a> {
-    /// Whose it is.
     pub provider: &'a str,
     pub model: &'a str,
 }
 
-/// How the errors of two model families were measured to correlate, in hundredths.
+/// How strongly the errors of two model families correlate, as measured, in hundredths.
 const FAMILIES: u64 = 60;
-/// Worth less than so many hundredths of votes, a decision is one voter's.
+/// A decision that is worth fewer hundredths of a vote than this counts as one voter's.
 const FEW: u32 = 150;
 
 impl EffectiveVotes {
-    /// What ballots are worth. Two agree as far as they put pairs of candidates in the same order;
-    /// a voter's own answer is not among the candidates on which they are compared, and where
-    /// nothing can be compared they are taken to agree.
+    /// What ballots are worth. Two ballots agree as far as they put pairs of candidates in the same
+    /// order. The answers of the two voters themselves are not compared. If nothing can be
+    /// compared, the ballots are taken to agree.
     pub fn of_ballots(ballots: &[(&Ballot, ModelRef<'_>)]) -> Self {
         Self::of(ballots, |one, two| agreement(one, two).as_hundredths().into())
     }
 
-    /// What answers are worth. Two agree, or do not.
+    /// What answers are worth. Two answers either agree ([`same_answer`]) or do not.
     pub fn of_answers(answers: &[(&str, ModelRef<'_>)]) -> Self {
         Self::of(answers, |one, two| if same_answer(one, two) { 100 } else { 0 })
     }
 
-    /// Whether a person should look: it is little more than one voter's decision.
+    /// Whether a person should look, because the decision is worth little more than one vote.
     pub fn is_few(&self) -> bool {
         self.votes < FEW
     }
@@ -93,7 +93,7 @@ fn agreement(one: &Ballot, two: &Ballot) -> Share {
         ballot.ranking.iter().enumerate().map(|(place, name)| (name.clone(), place)).collect()
     };
     let (first, second) = (places(one), places(two));
-    // Who is left out is tied behind the others.
+    // Candidates that a ballot leaves out are tied behind the others.
     let order = |places: &BTreeMap<Name, usize>, left: &Name, right: &Name| {
         let place = |name| places.get(name).copied().unwrap_or(usize::MAX);
         place(left).cmp(&place(right))

@@ -1,9 +1,10 @@
-//! How hard and how unclear a topic is, guessed from its words before any model is asked.
+//! Estimates from its words how complex and how ambiguous a topic is, before any model is asked.
 //!
-//! Both begin low, at 0.10 and 0.20, and each [`Sign`] adds or takes hundredths, as its own words
-//! say; the sum is held between 0 and 1. All that counted is in the estimate's reasons, so whoever
-//! disagrees can see with what. The lists of words are English: of a topic in another language
-//! count its length, its parts, its numbers, its names and what comes with it.
+//! Complexity starts at 0.10 and ambiguity at 0.20. Each [`Sign`] adds or subtracts hundredths, as
+//! its documentation says, and the sum is limited to between 0 and 1. The estimate lists every sign
+//! that counted, so that people who disagree can see why. The lists of words are English. For a
+//! topic in another language only the signs count that need none of these words, such as its
+//! length, list items, numbers, names, questions and sources.
 
 use folkmoot_core::vocabulary;
 use std::collections::BTreeSet;
@@ -16,14 +17,14 @@ use crate::agent::Share;
 #[cfg(test)]
 mod tests;
 
-/// How hard and how unclear a topic seems, and why.
+/// How complex and how ambiguous a topic seems, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Estimate {
     /// How much there is to do, and how much can go wrong.
     pub complexity: Share,
-    /// How much of what is wanted is left to guess.
+    /// How much of what is wanted has to be guessed.
     pub ambiguity: Share,
-    /// All that counted.
+    /// Every sign that counted.
     pub reasons: Vec<EstimateFactor>,
 }
 
@@ -32,9 +33,9 @@ pub struct Estimate {
 pub struct EstimateFactor {
     pub measure: Measure,
     pub sign: Sign,
-    /// How many hundredths it adds or takes.
+    /// How many hundredths it adds, or subtracts if negative.
     pub by: i16,
-    /// Which words, where words counted; the first ten.
+    /// The first ten words that counted, if the sign counts words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
 }
@@ -44,24 +45,24 @@ vocabulary! {
     pub enum Measure {
         /// How much there is to do.
         Complexity = "complexity",
-        /// How much is left to guess.
+        /// How much has to be guessed.
         Ambiguity = "ambiguity",
     }
 }
 
 vocabulary! {
-    /// What speaks for or against it.
+    /// What raises or lowers an estimate. The numbers are hundredths.
     pub enum Sign {
         /// More complex by 1 for each 4 words after the first 12, up to 25.
         Length = "length",
         /// More complex by 5 for each item of a list and 3 for each "and", up to 20.
         Parts = "parts",
-        /// More complex by 10 for each word of what is hard, up to 50.
+        /// More complex by 10 for each word that suggests a hard task, up to 50.
         HardWords = "hard_words",
-        /// Less complex by 10 for each word of what is easy, up to 20.
+        /// Less complex by 10 for each word that suggests an easy task, up to 20.
         EasyWords = "easy_words",
-        /// More complex by 1 for each 200 words that come with it, up to 15; less ambiguous by 10,
-        /// however many they are.
+        /// More complex by 1 for each 200 words of the sources, up to 15. Less ambiguous by 10 if
+        /// there are any sources.
         Sources = "sources",
         /// A language is named: more complex by 5, less ambiguous by 10.
         Language = "language",
@@ -71,14 +72,15 @@ vocabulary! {
         Questions = "questions",
         /// More ambiguous by 5 for each "or", up to 10.
         Alternatives = "alternatives",
-        /// More ambiguous by 25: fewer than four words say little.
+        /// More ambiguous by 25 if the topic has fewer than four words and is shorter than 30
+        /// bytes.
         Short = "short",
-        /// More ambiguous by 20: at most six words, one of which points to something that is not
-        /// there.
+        /// More ambiguous by 20 if the topic has at most six words and no sources, and one of the
+        /// words, such as "it", points to something that is not there.
         Pointing = "pointing",
         /// Less ambiguous by 5 for each number, up to 20.
         Numbers = "numbers",
-        /// Less ambiguous by 6 for each word of a condition, up to 30.
+        /// Less ambiguous by 6 for each word that states a condition, up to 30.
         Constraints = "constraints",
         /// Less ambiguous by 6 for each name of code or of a file, up to 18.
         Names = "names",
@@ -87,16 +89,16 @@ vocabulary! {
 
 const COMPLEXITY_BASE: i16 = 10;
 const AMBIGUITY_BASE: i16 = 20;
-/// More ambiguous than that, and nobody knows what is wanted.
+/// Above this ambiguity it is unknown what is wanted.
 pub(super) const AMBIGUOUS: Share = Share::of(60);
-/// From here on it is worth asking, if it is worth anything.
+/// From this ambiguity on it is worth asking if the task is complex.
 const UNCLEAR: Share = Share::of(40);
-/// From here on a wrong guess is dear.
+/// From this complexity on a wrong guess is expensive.
 const DEAR: Share = Share::of(30);
 
 impl Estimate {
-    /// Estimates a topic. `language` is what the answer is to be written in, `sources` the texts
-    /// that come with it.
+    /// Estimates a topic. `language` is the language that the answer is to be written in, and
+    /// `sources` are the texts that come with the topic.
     pub fn of(topic: &str, language: Option<&str>, sources: &[&str]) -> Self {
         let reasons = reasons(topic, language, sources);
         let sum = |measure, base: i16| {
@@ -114,8 +116,8 @@ impl Estimate {
         }
     }
 
-    /// Whether to ask before anything is answered: above 0.60 of ambiguity always, from 0.40 on
-    /// where complexity is 0.30 or more.
+    /// Whether to ask questions before anybody answers: always above an ambiguity of 0.60, and from
+    /// 0.40 on if the complexity is at least 0.30.
     pub fn needs_clarification(&self) -> bool {
         self.ambiguity > AMBIGUOUS || (self.ambiguity >= UNCLEAR && self.complexity >= DEAR)
     }
@@ -168,7 +170,7 @@ fn reasons(topic: &str, language: Option<&str>, sources: &[&str]) -> Vec<Estimat
     reasons
 }
 
-/// Lines that begin as an item of a list does.
+/// Counts the lines that begin like an item of a list.
 fn items(topic: &str) -> usize {
     let is_item = |line: &str| {
         let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -179,7 +181,8 @@ fn items(topic: &str) -> usize {
     topic.lines().filter(|line| is_item(line.trim_start())).count()
 }
 
-/// `sort_by`, `Vec::push`, `main.rs`, `f()`, or anything between backticks.
+/// Whether a token is a name of code or of a file: `sort_by`, `Vec::push`, `main.rs`, `f()`, or
+/// anything with a backtick.
 fn is_name(token: &str) -> bool {
     let inner = token.trim_matches(|c: char| !c.is_alphanumeric());
     let joined = inner.split_once('.').is_some_and(|(before, after)| {

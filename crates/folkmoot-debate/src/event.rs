@@ -1,5 +1,7 @@
-//! What a debate's workflow tells the feed, and the log. The words of agents are in none of it:
-//! what the log has cannot be erased, and what the turns have can.
+//! The events that a debate's workflow appends to the log, from where the feed shows them.
+//!
+//! No event contains the words of agents. The log cannot be erased; the records of turns, which
+//! contain these words, can be.
 
 use folkmoot_core::{Name, vocabulary};
 use serde::{Deserialize, Serialize};
@@ -8,15 +10,15 @@ use super::{record::LogLevel, verdict::DebateVerdict};
 use crate::agent::{AgentRole, DebatePhase, Share};
 
 vocabulary! {
-    /// What became of a turn.
+    /// The outcome of a turn.
     pub enum TurnState {
-        /// It has an answer.
+        /// The agent answered.
         Answered = "answered",
-        /// The model's words are no answer of the form that was asked for.
+        /// The model's text is not an answer of the form that was asked for.
         Unparsed = "unparsed",
         /// The model gave no answer.
         Failed = "failed",
-        /// The answer breaks a rule of the debate, and does not count.
+        /// The answer breaks a rule of the debate and does not count.
         Refused = "refused",
     }
 }
@@ -25,45 +27,44 @@ vocabulary! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum DebateEvent {
-    /// It began.
+    /// The debate began.
     Started {
-        /// What it is about.
         topic: String,
-        /// Who speaks: id and role.
+        /// Id and role of each agent.
         agents: Vec<(Name, AgentRole)>,
-        /// The phases that it has.
         phases: Vec<DebatePhase>,
-        /// How its agents are connected.
+        /// How its agents are linked.
         topology: String,
-        /// How they plan.
+        /// The planning style.
         planning: String,
-        /// Why, and what else was decided about it where the configuration left it open.
+        /// Why the planning style was chosen, and what else was decided that the configuration left
+        /// open.
         reasons: Vec<String>,
-        /// Whom it asks.
+        /// The providers whose models it asks.
         providers: Vec<String>,
     },
-    /// Something that the configuration left open was decided otherwise than before.
+    /// Something that the configuration leaves open was changed during the debate.
     ConfigChanged {
         field: String,
-        /// What it is now.
+        /// The new value.
         value: String,
         reason: String,
     },
-    /// Lessons of earlier debates are shown to its agents.
+    /// Agents are shown lessons of earlier debates.
     LessonsShown {
-        /// Which, each with the debate that it is from.
+        /// The id of each lesson, with the id of the debate that learned it.
         lessons: Vec<(String, String)>,
     },
     /// A round began.
     RoundStarted {
-        /// Which, from 1.
+        /// Counted from 1.
         round: u32,
     },
     /// A round is over.
     RoundCompleted {
-        /// Which, from 1.
+        /// Counted from 1.
         round: u32,
-        /// How much agreement there is.
+        /// How far the agents agree, if that is known.
         consensus: Option<Share>,
         /// Whether something was decided.
         decided: bool,
@@ -71,117 +72,104 @@ pub enum DebateEvent {
     /// A phase began.
     PhaseStarted {
         phase: DebatePhase,
-        /// In which round.
         round: u32,
-        /// Who leads it.
         leader: Name,
-        /// Who speaks, in groups one after another.
+        /// The speakers, in groups that speak one after another.
         speakers: Vec<Vec<Name>>,
-        /// Who of the team does not, because others suffice.
+        /// Agents of the team that do not speak in the phase.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left_out: Vec<Name>,
     },
     /// A phase is over.
     PhaseCompleted {
         phase: DebatePhase,
-        /// In which round.
         round: u32,
-        /// How many answered.
+        /// How many turns have an answer.
         answered: u32,
-        /// Of so many.
+        /// How many turns there were.
         asked: u32,
-        /// How many messages that took, relayed ones counted at each hop.
+        /// How many messages were sent. A relayed message counts at each hop.
         messages: u32,
-        /// What came of it, in a line.
+        /// The result, in one line.
         note: String,
-        /// How it went against what was expected, from 0 to 1.
+        /// How the phase compares with what was expected of it, from 0 to 1; 0.5 is as expected.
         overall: Option<Share>,
     },
     /// An agent spoke.
     Turn {
-        /// Which turn.
+        /// The id of the turn's record.
         turn: String,
-        /// In which phase.
         phase: DebatePhase,
-        /// In which round.
         round: u32,
         agent: Name,
-        /// In which role.
         role: AgentRole,
         part: String,
-        /// What became of it.
         state: TurnState,
-        /// Why it has no answer.
+        /// Why there is no answer that counts; empty if there is one.
         why: String,
-        /// Whose model spoke.
         provider: String,
         model: String,
         /// How many tools it called.
         tool_calls: u32,
-        /// How long it took.
         response_time_ms: u64,
-        /// What it took, in tokens.
         tokens: u64,
-        /// What it cost, in millionths of a dollar.
+        /// The cost, in millionths of a dollar.
         usd_micros: u64,
     },
     /// Code was executed on tests.
     Tested {
-        /// Whose code.
+        /// Who wrote the code.
         author: Name,
-        /// In which phase.
         phase: DebatePhase,
         /// How many tests passed.
         passed: u32,
-        /// Of so many.
+        /// How many were run.
         of: u32,
-        /// Which failed.
+        /// The names of those that failed.
         failed: Vec<String>,
     },
-    /// An agent thought about why its code failed.
+    /// An agent reflected on why its code failed.
     Reflected {
         agent: Name,
-        /// In which turn.
+        /// The id of the turn's record.
         turn: String,
     },
     /// There is a new version of the code.
     Version {
-        /// Which, from 1.
+        /// Counted from 1.
         version: u32,
         author: Name,
-        /// How much of its tests it passes.
+        /// The share of its tests that it passes.
         test_pass_rate: Option<Share>,
     },
     /// A vote was cast.
     Vote {
         voter: Name,
-        /// In which round.
         round: u32,
-        /// Whom it ranks, the best first; nobody where it was refused.
+        /// The ranked candidates, the best first; empty if the vote was refused.
         ranking: Vec<Name>,
-        /// How sure the voter is.
         confidence: Share,
-        /// Why it does not count.
+        /// Why the vote does not count; `None` if it does.
         refused: Option<String>,
     },
-    /// The network was made without somebody who does not answer any more.
+    /// The network was rebuilt without an agent that no longer answers.
     Rebalanced { agent: Name, reason: String },
     /// The project's own commands were run.
     Hook {
-        /// At which point.
+        /// The point of the debate at which they were run.
         hook: String,
         /// How many passed.
         passed: u32,
-        /// Of so many.
+        /// How many were run.
         of: u32,
-        /// Which failed.
+        /// The names of those that failed.
         failed: Vec<String>,
     },
-    /// Something did not go as it should, and the debate went on.
+    /// Something went wrong, and the debate went on.
     Error { phase: Option<DebatePhase>, message: String },
-    /// It is over.
+    /// The debate is over.
     Completed {
-        /// What came of it, without the texts.
+        /// Without the texts of voters.
         verdict: Box<DebateVerdict>,
     },
 }
@@ -209,7 +197,7 @@ impl DebateEvent {
         }
     }
 
-    /// How grave it is, in a debate's log.
+    /// The level of its line in the debate's log.
     pub fn level(&self) -> LogLevel {
         match self {
             DebateEvent::Error { .. } | DebateEvent::Rebalanced { .. } => LogLevel::Warn,
@@ -233,7 +221,7 @@ impl DebateEvent {
         }
     }
 
-    /// What happened, in a line.
+    /// What happened, in one line.
     pub fn summary(&self) -> String {
         match self {
             DebateEvent::Started { agents, phases, .. } => {
@@ -273,7 +261,7 @@ impl DebateEvent {
         }
     }
 
-    /// What an event of this type says.
+    /// Reads an event from the log; `None` if it is not a debate's event or cannot be read.
     pub fn read(kind: &str, payload: &str) -> Option<Self> {
         serde_json::from_str::<Self>(payload).ok().filter(|told| told.kind() == kind)
     }

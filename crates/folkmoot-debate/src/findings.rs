@@ -1,7 +1,7 @@
-//! What the red team found: which of it is new, and how much of a risk is left.
+//! The findings of the red team: which of them are new, and how much risk remains.
 //!
-//! A report that could not be read is never "nothing found". What was found before, in other words,
-//! is not found anew.
+//! A report that could not be read never counts as "nothing found". A finding that was made before
+//! in other words is not new.
 
 use folkmoot_core::{Digest, vocabulary};
 use serde::{Deserialize, Serialize};
@@ -16,16 +16,15 @@ mod tests;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
-    /// What sort of thing it is, in the red team's word.
+    /// The kind of fault, in the red team's own word.
     pub category: String,
-    /// How bad it is.
     pub severity: Severity,
     /// In one line.
     pub title: String,
-    /// How it comes about, and what follows.
+    /// How it happens, and what follows from it.
     #[serde(default)]
     pub detail: String,
-    /// The test that shows it, by [`test_digest`].
+    /// The [`test_digest`] of the test that shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<Digest>,
 }
@@ -33,19 +32,19 @@ pub struct Finding {
 vocabulary! {
     /// How bad a finding is.
     pub enum Severity {
-        /// Everything is lost.
+        /// Total loss.
         Critical = "critical",
-        /// Much is.
+        /// Great damage.
         High = "high",
-        /// Something is.
+        /// Some damage.
         Medium = "medium",
-        /// It is not nice.
+        /// A nuisance.
         Low = "low",
     }
 }
 
 impl Severity {
-    /// How much of a risk one such finding is.
+    /// The probability that one such finding does harm; see [`risk`].
     pub const fn weight(self) -> Share {
         match self {
             Severity::Critical => Share::ONE,
@@ -56,17 +55,19 @@ impl Severity {
     }
 }
 
-/// Alike from here on, two titles of one category are one finding.
+/// Two titles of the same category that are at least this alike are one finding.
 const SAME: Share = Share::of(80);
 
 impl Finding {
-    /// Whether there is a letter or a digit in it: what says nothing breaks nothing.
+    /// Whether its title or detail contains a letter or a digit. A finding without words breaks
+    /// nothing.
     pub fn says_something(&self) -> bool {
         self.title.chars().chain(self.detail.chars()).any(char::is_alphanumeric)
     }
 
-    /// Whether two findings are one. Where both have a test, by their tests; else by category and
-    /// the words of their titles, of which at least four of five are in both.
+    /// Whether two findings are the same. If both have a test, the tests decide. Otherwise the
+    /// categories must have the same words, and the titles must be equal or share at least four of
+    /// five words.
     pub fn is_the_same(&self, other: &Finding) -> bool {
         if let (Some(one), Some(two)) = (self.test, other.test) {
             return one == two;
@@ -77,8 +78,7 @@ impl Finding {
     }
 }
 
-/// A test's digest, the same however it is indented at the end of lines and whatever empty lines it
-/// has.
+/// The digest of a test. It ignores white space at the end of lines, and empty lines.
 pub fn test_digest(code: &str) -> Digest {
     let lines: Vec<&str> = code.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     Digest::of(lines.join("\n").as_bytes())
@@ -88,18 +88,18 @@ pub fn test_digest(code: &str) -> Digest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RedTeamReport {
-    /// What it found, which may be nothing.
+    /// The findings; the list may be empty.
     Found(Vec<Finding>),
-    /// It could not be read, or did not come.
+    /// The report could not be read, or did not arrive.
     Unread,
 }
 
-/// What one attack came to.
+/// The result of one attack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attack {
-    /// What nobody had found before, each once.
+    /// Findings that nobody had made before, each once.
     pub new: Vec<Finding>,
-    /// What was found again.
+    /// Findings that had been made before.
     pub repeated: Vec<Finding>,
     /// How many reports could be read.
     pub read: u32,
@@ -114,13 +114,14 @@ vocabulary! {
         Found = "found",
         /// All reports were read, and nothing in them is new.
         NothingNew = "nothing_new",
-        /// Nothing new was read, but not all reports were.
+        /// Nothing new is in the reports that were read, but some could not be read, or there were
+        /// none.
         Unknown = "unknown",
     }
 }
 
 impl Attack {
-    /// Compares reports with all that was found in earlier attacks.
+    /// Compares reports with the findings of earlier attacks.
     pub fn of(known: &[Finding], reports: Vec<RedTeamReport>) -> Self {
         let mut attack = Self { new: Vec::new(), repeated: Vec::new(), read: 0, unread: 0 };
         for report in reports {
@@ -137,7 +138,7 @@ impl Attack {
         attack
     }
 
-    /// What can be said of it. Without any report nothing can.
+    /// The outcome. It is unknown if there is no report.
     pub fn verdict(&self) -> AttackOutcome {
         match self {
             Attack { new, .. } if !new.is_empty() => AttackOutcome::Found,
@@ -147,12 +148,12 @@ impl Attack {
     }
 }
 
-/// How likely it is that one of the findings that stand does harm, were each to do so with its
-/// weight, independently: 1 less the product of what each leaves. Rounded up: no risk is
-/// understated.
+/// The probability that at least one of the standing findings does harm, if each does so
+/// independently with the probability of its weight. It is 1 minus the product of 1 minus each
+/// weight, rounded up so that no risk is understated.
 pub fn risk<'a>(standing: impl IntoIterator<Item = &'a Finding>) -> Share {
     let mut weights: Vec<u8> = standing.into_iter().map(|finding| finding.severity.weight().as_hundredths()).collect();
-    // So that rounding does not depend on who was first to find something.
+    // Sorted, so that rounding does not depend on the order in which the findings were made.
     weights.sort_unstable();
     const WHOLE: u64 = 1_000_000_000_000;
     let left = weights.iter().fold(WHOLE, |left, weight| left * u64::from(100 - weight.min(&100)) / 100);

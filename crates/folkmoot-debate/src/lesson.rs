@@ -1,8 +1,9 @@
-//! Lessons: what one debate learned, and another is told.
+//! Lessons: what one debate learned and later debates are shown.
 //!
-//! A lesson rests on something that failed outside of a model's head, and on more than one word of
-//! one model: either the same root cause was found at least twice, or what was changed made the
-//! tests pass. How sure a lesson is follows from that, and not from how sure a model says it is.
+//! A lesson rests on failures that something other than a model reported, and on more than one
+//! statement of one model: either the same root cause was found at least twice, or the tests passed
+//! after the change. The confidence of a lesson follows from that, not from how confident a model
+//! says it is.
 
 use std::{
     cmp::Reverse,
@@ -22,40 +23,41 @@ use folkmoot_core::{Digest, RunId, Timestamp, text::shortened};
 #[cfg(test)]
 mod tests;
 
-/// So many lessons are told to a debate at the most.
+/// A debate is shown at most this many lessons.
 pub const LESSONS_TOLD: usize = 5;
-/// A lesson is not told any more when it is older.
+/// A lesson that is older than this is not shown.
 pub const EXPIRES_AFTER: Duration = Duration::from_secs(90 * 24 * 60 * 60);
-/// Alike from here on, two lessons are one.
+/// Two lessons, or two root causes, that are at least this alike are the same.
 const SAME: Share = Share::of(80);
-/// The most words of a task that are kept.
+/// The most words of a task that are kept as tags.
 const TAGS_MAX: usize = 24;
-/// The longest of them, in bytes.
+/// The longest tag, in bytes.
 const TAG_BYTES_MAX: usize = 64;
 /// The longest root cause and the longest text, in bytes.
 const BYTES_MAX: usize = 2000;
 
-/// Something worth knowing.
+/// What a debate learned from failures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lesson {
-    /// From the debate and from what it says, so the same again has the same id.
+    /// Made from the debate and the texts of the lesson, so that the same lesson of the same debate
+    /// always has the same id.
     pub id: String,
-    /// What it is about.
     pub domain: Domain,
-    /// For which language; any where none is named.
+    /// The language that it is for; `None` means any.
     pub language: Option<String>,
     /// Why things failed.
     pub root_cause: String,
     /// What to do.
     pub text: String,
-    /// How well it is founded: 0.70 for the same root cause twice, 0.80 where tests passed after
-    /// the change, 0.05 more for each episode beyond what that takes, up to 0.95.
+    /// How well it is founded: 0.70 for the same root cause twice, 0.80 if tests passed after the
+    /// change, plus 0.05 for each further episode, up to 0.95.
     pub confidence: Share,
-    /// Words of the task that taught it: who has a like task will not use the words of the failure.
+    /// Words of the task that taught it. A similar task shares these words, but not those of the
+    /// failure.
     pub tags: Vec<String>,
-    /// Where it was learned.
+    /// The debate that learned it.
     pub debate: RunId,
-    /// From which episodes.
+    /// The ids of the episodes that it was learned from.
     pub episodes: Vec<String>,
     pub learned_at: Timestamp,
 }
@@ -63,19 +65,15 @@ pub struct Lesson {
 /// The debate that lessons are learned in, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LessonOrigin<'a> {
-    /// The debate.
     pub debate: &'a RunId,
-    /// What it was about, in its own words.
+    /// As it was given.
     pub topic: &'a str,
-    /// What it was about.
     pub domain: Domain,
-    /// Its language.
     pub language: Option<&'a str>,
-    /// The moment.
     pub now: Timestamp,
 }
 
-/// What a debate's episodes teach, in the order in which its causes were first found.
+/// The lessons of a debate's episodes, in the order in which the root causes were first found.
 pub fn extract<'a>(episodes: impl IntoIterator<Item = &'a Episode>, origin: LessonOrigin<'_>) -> Vec<Lesson> {
     let mut causes: Vec<(BTreeSet<String>, Vec<&Episode>)> = Vec::new();
     for episode in episodes.into_iter().filter(|episode| episode.cause.is_outside()) {
@@ -93,7 +91,7 @@ fn learned(episodes: &[&Episode], origin: LessonOrigin<'_>) -> Option<Lesson> {
     let mended = episodes.iter().rev().find(|episode| episode.was_mended());
     let (base, enough) = if mended.is_some() { (80, 1) } else { (70, 2) };
     let beyond = episodes.len().checked_sub(enough)?;
-    // What helped rather than what was said last.
+    // Prefer the change that helped to the one that was suggested last.
     let from = mended.or(episodes.last())?;
     let root_cause = shortened(from.reflection.root_cause.trim(), BYTES_MAX);
     let change =
@@ -118,15 +116,15 @@ fn learned(episodes: &[&Episode], origin: LessonOrigin<'_>) -> Option<Lesson> {
     })
 }
 
-/// Words to find it by. What is longer than a tag can be is a hash or a path, and nobody looks for
-/// it.
+/// Words to find a lesson by. A word that is longer than a tag can be is a hash or a path, and
+/// nobody searches for it.
 fn tags(topic: &str) -> Vec<String> {
     let words: BTreeSet<String> = keywords(topic).filter(|word| word.len() <= TAG_BYTES_MAX).collect();
     words.into_iter().take(TAGS_MAX).collect()
 }
 
-/// Those of `found` that say something new: neither `known` has it, nor did one of them say it
-/// before.
+/// The lessons of `found` that say something new: they are not in `known`, and no earlier one of
+/// `found` says the same.
 pub fn new_ones(known: &[Lesson], found: Vec<Lesson>) -> Vec<Lesson> {
     let mut new: Vec<Lesson> = Vec::new();
     for lesson in found {
@@ -138,33 +136,32 @@ pub fn new_ones(known: &[Lesson], found: Vec<Lesson>) -> Vec<Lesson> {
 }
 
 impl Lesson {
-    /// Whether two lessons are one: for one language, and alike in at least four of five words.
+    /// Whether two lessons are the same: they are for the same language and share at least four of
+    /// five words.
     pub fn says_the_same(&self, other: &Lesson) -> bool {
         let said = |lesson: &Lesson| words(&format!("{} {}", lesson.root_cause, lesson.text), 0);
         self.language == other.language && alike(&said(self), &said(other)) >= SAME
     }
 
-    /// Whether it is too old to be told.
+    /// Whether it is too old to be shown.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         now.since(self.learned_at) > EXPIRES_AFTER
     }
 }
 
-/// What a debate is about, for which lessons are looked up.
+/// The debate that lessons are looked up for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LessonSearch<'a> {
-    /// In its own words.
+    /// As it was given.
     pub topic: &'a str,
-    /// What it is about.
     pub domain: Domain,
-    /// Its language; where none is named, lessons of all languages are told.
+    /// If `None`, lessons for all languages fit.
     pub language: Option<&'a str>,
-    /// The moment.
     pub now: Timestamp,
 }
 
 impl LessonSearch<'_> {
-    /// Whether a lesson may be told at all: it is neither of another language nor expired.
+    /// Whether a lesson may be shown at all: it is neither for another language nor expired.
     pub fn fits(&self, lesson: &Lesson) -> bool {
         let language = self.language.map(str::to_lowercase);
         let other = lesson.language.is_some() && language.is_some() && lesson.language != language;
@@ -172,10 +169,10 @@ impl LessonSearch<'_> {
     }
 }
 
-/// At most [`LESSONS_TOLD`] lessons that have to do with a topic, the most relevant first: by BM25
-/// over the keywords of topic and lessons, a quarter more within the topic's domain. Of equals the
-/// better founded, then the newer, then the first by id. A lesson that does not fit and one without
-/// any keyword of the topic is not told.
+/// At most [`LESSONS_TOLD`] lessons for a topic, the most relevant first. Relevance is BM25 over
+/// the keywords of topic and lessons, and a quarter more if the domain is the same. Ties go to the
+/// higher confidence, then to the newer lesson, then to the lower id. Lessons that do not fit or
+/// share no keyword with the topic are left out.
 pub fn relevant<'a>(lessons: &'a [Lesson], question: LessonSearch<'_>) -> Vec<&'a Lesson> {
     let told: Vec<&Lesson> = lessons.iter().filter(|lesson| question.fits(lesson)).collect();
     let texts: Vec<BTreeMap<String, u128>> = told.iter().map(|lesson| counted(lesson)).collect();
@@ -201,8 +198,9 @@ fn counted(lesson: &Lesson) -> BTreeMap<String, u128> {
     counts
 }
 
-/// BM25 with k1 = 1.2 and b = 0.75, in integers, so that two machines rank alike. With `f` times
-/// the word in a text of `l` words, and `a` words in all `n` texts, the word adds its rarity times
+/// The BM25 score of each text, with k1 = 1.2 and b = 0.75, in integers, so that all machines rank
+/// alike. A word that occurs `f` times in a text of `l` words, where all `n` texts together have
+/// `a` words, adds its rarity times
 ///
 /// ```text
 ///          f · (k1 + 1)                           22 · f · a
@@ -229,8 +227,8 @@ fn bm25(texts: &[BTreeMap<String, u128>], asked: &BTreeSet<String>) -> Vec<u128>
     texts.iter().map(score).collect()
 }
 
-/// How often `over / under` can be halved, in 65536ths: the logarithm to the base 2, without a
-/// float. Nothing below 1.
+/// The logarithm to the base 2 of `over / under`, in 65536ths, without floats; 0 if the fraction is
+/// below 1.
 fn log2(over: u128, under: u128) -> u128 {
     if under == 0 || over < under {
         return 0;

@@ -1,9 +1,10 @@
-//! The rules of a debate: its course, who hears whom, how it is planned, what counts as agreement,
-//! what is learned, told and kept.
+//! The rules of debates and plans: phases and rounds, who hears whom, how work is planned, what
+//! counts as agreement, which lessons are learned, which events are logged and which records are
+//! kept.
 //!
-//! Pure, and arithmetic of integers: what was recorded of a debate gives the same numbers again, on
-//! any machine. What a model did not say is never counted as if it had: no votes are no agreement,
-//! and a report that nobody could read found nothing out.
+//! Everything here is pure and computes with integers, so the recorded data of a debate gives the
+//! same numbers again on any machine. Missing data never counts as data: no votes are not
+//! agreement, and a report that could not be read does not mean that nothing was found.
 
 pub mod agent;
 pub mod cognition;

@@ -1,7 +1,8 @@
-//! What failed, and what was learned from it: episodes, and a memory that holds so many of them.
+//! Episodes: attempts that failed, with what was learned from them. An [`EpisodicMemory`] holds a
+//! limited number of them.
 //!
-//! Only what failed outside of a model's head is an episode worth learning from: a test that was
-//! run, a hook, a tool, a person. An opinion is kept, and teaches nothing
+//! Only a failure that something other than a model reported is worth learning from: a test that
+//! was run, a hook, a tool, a person. A model's opinion is kept, but it teaches nothing
 //! ([`FailureSource::is_outside`]).
 
 use folkmoot_core::{Name, SessionId, Timestamp, vocabulary};
@@ -15,7 +16,7 @@ use crate::agent::Share;
 #[cfg(test)]
 pub(super) mod tests;
 
-/// So many episodes are kept where nobody says otherwise.
+/// The default size of a memory.
 pub const EPISODES_MAX: usize = 1000;
 
 /// An attempt that failed.
@@ -24,43 +25,37 @@ pub const EPISODES_MAX: usize = 1000;
 pub struct Episode {
     /// Unique in its memory.
     pub id: String,
-    /// Where it happened.
     pub session_id: SessionId,
-    /// In whose turn.
     pub turn_id: String,
-    /// Who tried.
+    /// The agent that tried.
     pub agent_id: Name,
-    /// What was to be done.
     pub task_description: String,
-    /// Which attempt it was, from 1.
+    /// Counted from 1.
     pub attempt_number: u32,
-    /// What was tried.
     pub code: String,
-    /// What its tests said.
     pub test_results: TestResults,
-    /// What said that it failed.
+    /// Who or what reported the failure.
     pub cause: FailureSource,
-    /// What went wrong, in the words of whoever looked.
+    /// What went wrong, in the words of the agent that analysed it.
     pub failure_analysis: String,
-    /// What was learned.
     pub reflection: Reflection,
     /// What to do differently.
     pub improvement: String,
-    /// How sure the agent was of what it tried.
+    /// How confident the agent was in the attempt.
     pub confidence: Share,
     pub timestamp: Timestamp,
-    /// What the tests of the next attempt said, once there was one.
+    /// The test results of the next attempt, once there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<TestResults>,
 }
 
-/// What tests said.
+/// The results of running tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TestResults {
     /// How many passed.
     pub passed: u32,
-    /// Those that did not.
+    /// The tests that did not pass.
     pub failures: Vec<TestFailure>,
 }
 
@@ -69,7 +64,7 @@ pub struct TestResults {
 #[serde(deny_unknown_fields)]
 pub struct TestFailure {
     pub test: String,
-    /// What it said; it may have said nothing, and failed all the same.
+    /// What the test reported. A test can fail without a message.
     pub message: String,
 }
 
@@ -84,12 +79,12 @@ vocabulary! {
         Tool = "tool",
         /// A person.
         Person = "person",
-        /// Another model, or the same.
+        /// A model, which may be the author itself.
         Opinion = "opinion",
     }
 }
 
-/// What somebody learned from a failure.
+/// What an agent learned from a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reflection {
@@ -98,12 +93,12 @@ pub struct Reflection {
     pub what_went_wrong: String,
     /// What to do differently.
     pub what_to_change: String,
-    /// How sure its author is that this helps.
+    /// How confident its author is that this helps.
     pub confidence: Share,
 }
 
 impl FailureSource {
-    /// Whether something else than a model says so.
+    /// Whether something other than a model reported the failure.
     pub const fn is_outside(self) -> bool {
         match self {
             FailureSource::Tests | FailureSource::Hook | FailureSource::Tool | FailureSource::Person => true,
@@ -113,17 +108,17 @@ impl FailureSource {
 }
 
 impl TestResults {
-    /// Whether tests were run, and none failed. No tests have passed nothing.
+    /// Whether tests were run and none failed. Without tests this is false.
     pub fn all_passed(&self) -> bool {
         self.passed > 0 && self.failures.is_empty()
     }
 
-    /// Of all tests those that passed; unknown where none was run.
+    /// The share of tests that passed; `None` if none was run.
     pub fn pass_rate(&self) -> Option<Share> {
         Share::part(self.passed.into(), u64::from(self.passed) + self.failures.len() as u64)
     }
 
-    /// Every failure as a line, also of those that said nothing.
+    /// Each failure as a line, including those without a message.
     pub fn told(&self) -> Vec<String> {
         let line = |failure: &TestFailure| match failure.message.trim() {
             "" => format!("{}: failed without a message", failure.test),
@@ -134,13 +129,14 @@ impl TestResults {
 }
 
 impl Episode {
-    /// Whether something outside said that it failed, and tests then passed.
+    /// Whether something other than a model reported the failure, and the tests of the next attempt
+    /// all passed.
     pub fn was_mended(&self) -> bool {
         self.cause.is_outside() && self.next.as_ref().is_some_and(TestResults::all_passed)
     }
 }
 
-/// The newest episodes, and none beyond their number: whoever came first is forgotten first.
+/// The newest episodes, up to a maximum. The oldest one is forgotten first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpisodicMemory {
     max: usize,
@@ -154,13 +150,13 @@ impl Default for EpisodicMemory {
 }
 
 impl EpisodicMemory {
-    /// A memory of so many episodes, and of one at least.
+    /// A memory for at most `max` episodes, and for at least one.
     pub fn new(max: usize) -> Self {
         Self { max: max.max(1), episodes: VecDeque::new() }
     }
 
-    /// Remembers an episode, and says which one it had to forget. One of an id that is there takes
-    /// its place.
+    /// Stores an episode, and returns the one that it had to forget. An episode with a known id
+    /// replaces the old one.
     pub fn remember(&mut self, episode: Episode) -> Option<Episode> {
         if let Some(known) = self.episodes.iter_mut().find(|known| known.id == episode.id) {
             *known = episode;
@@ -170,7 +166,7 @@ impl EpisodicMemory {
         if self.episodes.len() > self.max { self.episodes.pop_front() } else { None }
     }
 
-    /// Notes what the tests of the next attempt said. Nothing where the episode was forgotten.
+    /// Records the test results of the next attempt. `None` if the episode was forgotten.
     pub fn followed_by(&mut self, id: &str, next: TestResults) -> Option<&Episode> {
         let episode = self.episodes.iter_mut().find(|episode| episode.id == id)?;
         episode.next = Some(next);
@@ -192,8 +188,8 @@ impl EpisodicMemory {
         self.episodes.iter().filter(move |episode| episode.session_id == *session)
     }
 
-    /// At most `limit` episodes that have to do with a text, those first that have most of its
-    /// keywords; of equals the newest.
+    /// At most `limit` episodes that share keywords with a text, those with the most first; ties go
+    /// to the newest.
     pub fn similar(&self, text: &str, limit: usize) -> Vec<&Episode> {
         let asked: BTreeSet<String> = keywords(text).collect();
         let relevance = |episode: &Episode| {
@@ -205,13 +201,14 @@ impl EpisodicMemory {
         };
         let newest_first = self.episodes.iter().rev().map(|episode| (relevance(episode), episode));
         let mut found: Vec<(usize, &Episode)> = newest_first.filter(|(relevance, _)| *relevance > 0).collect();
-        // Stable: of equals the newest stays first.
+        // The sort is stable, so of equals the newest stays first.
         found.sort_by_key(|(relevance, _)| std::cmp::Reverse(*relevance));
         found.into_iter().take(limit).map(|(_, episode)| episode).collect()
     }
 
-    /// What an agent is shown before it tries a task again: its newest reflections on it, at most
-    /// `max`, the oldest first, and only those that follow from something outside.
+    /// What an agent is shown before it tries a task again: its newest reflections on the task, at
+    /// most `max`, the oldest first. Only failures that something other than a model reported
+    /// count.
     pub fn reflections(&self, agent: &Name, task: &str, max: usize) -> Vec<&Reflection> {
         let newest = self.of_agent(agent).rev().filter(|episode| episode.task_description == task);
         let mut shown: Vec<&Reflection> =

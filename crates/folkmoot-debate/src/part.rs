@@ -1,13 +1,14 @@
-//! What an agent is asked for in a turn, and what it is told beside the answers of others.
+//! What an agent is asked for in a turn, and the notes that it is given besides the answers of
+//! others.
 
 use folkmoot_core::vocabulary;
 
 vocabulary! {
-    /// What a turn is for. A phase has one or several of them.
+    /// What a turn is for. A phase has turns of one or several parts.
     pub enum TurnPart {
-        /// Asks what is unclear.
+        /// Asks about what is unclear.
         Clarify = "clarify",
-        /// Answers what was asked.
+        /// Answers what was asked about.
         ClarifyAnswer = "clarify_answer",
         /// Divides the work.
         Plan = "plan",
@@ -15,31 +16,31 @@ vocabulary! {
         Draft = "draft",
         /// Says why something failed.
         Reflect = "reflect",
-        /// Mends one's own draft.
+        /// Repairs the agent's own draft.
         Refine = "refine",
         /// Gives an answer.
         Proposal = "proposal",
-        /// Changes it, for a reason, or leaves it.
+        /// Changes the agent's own answer for a reason, or leaves it.
         Revise = "revise",
         /// Says what is wrong with answers.
         Critique = "critique",
         /// Scores answers.
         Review = "review",
-        /// Makes the best answer better.
+        /// Improves the best answer.
         Optimization = "optimization",
-        /// Breaks an answer.
+        /// Tries to break an answer.
         Attack = "attack",
-        /// Mends it.
+        /// Repairs an answer that was attacked.
         Defence = "defence",
         /// Ranks answers.
         Ballot = "ballot",
-        /// Says yes or no to the only one.
+        /// Says yes or no to the only answer.
         Endorse = "endorse",
     }
 }
 
 impl TurnPart {
-    /// Whether it gives an answer to the topic, which others then judge.
+    /// Whether it produces an answer to the topic, which others then judge.
     pub const fn is_an_answer(self) -> bool {
         use TurnPart::*;
         matches!(self, Draft | Refine | Proposal | Revise | Optimization | Defence)
@@ -47,27 +48,27 @@ impl TurnPart {
 }
 
 vocabulary! {
-    /// The kind of a note that an agent is given beside the answers of others.
+    /// The kind of a note that an agent is given besides the answers of others.
     pub enum NoteKind {
         /// What a person said at a gate.
         Guidance = "guidance",
-        /// What was unclear and was answered.
+        /// A point that was unclear, with its answer.
         Clarification = "clarification",
-        /// The plan that all follow.
+        /// The plan that all agents follow.
         Plan = "plan",
         /// What an earlier debate taught.
         Lesson = "lesson",
-        /// Its own answer until now.
+        /// The answer that the agent is to improve or defend, usually its own.
         Own = "own",
-        /// What was said against answers.
+        /// A criticism of an answer.
         Point = "point",
-        /// An attack that is known.
+        /// A known attack.
         Finding = "finding",
-        /// What it thought about an earlier failure.
+        /// What the agent concluded from an earlier failure.
         Reflection = "reflection",
-        /// What was executed.
+        /// The result of an execution.
         Result = "result",
-        /// What is asked.
+        /// A question to answer.
         Question = "question",
     }
 }

@@ -1,16 +1,16 @@
-//! A plan: a proposal that people approve, iterations that they look at every so often, and what is
-//! made of those they accepted.
+//! A plan: a proposal that people approve, iterations that people review at checkpoints, and a
+//! final plan made from the accepted iterations.
 //!
 //! ```text
 //!            ┌─adjust─┐                        ┌──────approve · adjust──────┐
 //!            ▼        │                        ▼                            │
-//!   goal ─▶ proposal gate ──approve──▶ iterations ──every so many──▶ checkpoint gate
+//!   goal ─▶ proposal gate ──approve──▶ iterations ──each interval──▶ checkpoint gate
 //!            ├─reject──▶ cancelled    approve (last) · pause · reject ──▶ synthesis ─▶ complete
 //!            └─expiry──▶ session_expired                       expiry ──▶ session_expired
 //! ```
 //!
-//! Nothing is in the final plan that nobody was shown: the last iteration ends at a checkpoint too.
-//! A plan of one iteration has no gate.
+//! People were shown everything that is in the final plan: the last iteration ends at a checkpoint
+//! too. A plan of a single iteration has no gates.
 
 mod approval;
 mod entity;
@@ -27,7 +27,7 @@ pub use entity::{Entity, entities};
 pub use iteration::{Iteration, IterationTotals, NumberedIteration, summary};
 pub use progress::{PlanActivity, PlanEvent, PlanProgress};
 
-/// The workflow.
+/// The workflow of plans, with its version.
 pub const WORKFLOW: &str = "plan@1";
 /// The longest goal.
 pub const GOAL_BYTES_MAX: usize = 16 * 1024;
@@ -36,15 +36,15 @@ pub const ITERATIONS_MAX: u32 = 20;
 /// The most iterations between two checkpoints.
 pub const INTERVAL_MAX: u32 = 10;
 
-/// What a plan is called, in the events and the answers, that did not reach its end.
+/// The failure codes of plans that did not reach their end, in events and in answers of the API.
 pub mod code {
     /// The proposal was rejected.
     pub const REJECTED_PROPOSAL: &str = "user_rejected_proposal";
     /// The first checkpoint was rejected, and nothing was accepted before it.
     pub const REJECTED_CHECKPOINT: &str = "user_rejected_checkpoint";
-    /// Nobody decided before the session was over.
+    /// Nobody decided before the session expired.
     pub const EXPIRED: &str = "session_expired";
-    /// No iteration gave anything.
+    /// No iteration produced anything.
     pub const NOTHING: &str = "nothing_produced";
 }
 
@@ -55,7 +55,7 @@ vocabulary! {
         InProgress = "planning_in_progress",
         /// People must decide.
         AwaitingApproval = "awaiting_approval",
-        /// It is made and kept.
+        /// It is made and stored.
         Complete = "complete",
         /// Somebody rejected it, or ended it.
         Cancelled = "cancelled",
@@ -67,25 +67,25 @@ vocabulary! {
 vocabulary! {
     /// What becomes of a checkpoint at which nobody decided in time.
     pub enum OnExpiry {
-        /// The session has expired, and there is no plan.
+        /// The session expires, and there is no plan.
         Fail = "fail",
-        /// What was shown is left out, and the plan is made of what was accepted before.
+        /// The iterations since the last checkpoint are left out, and the plan is made of those
+        /// that were accepted before.
         Reject = "reject",
     }
 }
 
-/// How far a plan goes, and how often people look at it. It is part of what they approve, and no
-/// later request changes it.
+/// How many iterations a plan has, and how often people review it. It is part of what people
+/// approve, and no later request changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
-    /// How many iterations.
     pub max_iterations: u32,
-    /// After how many of them people are asked.
+    /// A checkpoint follows each time after this many iterations.
     pub checkpoint_interval: u32,
 }
 
 impl Pace {
-    /// Refuses what nobody could follow.
+    /// Refuses numbers that are out of range.
     pub fn check(self) -> Result<(), Refusal> {
         let within = |field, given, most| {
             if (1..=most).contains(&given) { Ok(()) } else { Err(Refusal::OutOfRange { field, given, least: 1, most }) }
@@ -99,7 +99,7 @@ impl Pace {
         self.max_iterations > 1
     }
 
-    /// Whether people look at it after this iteration.
+    /// Whether a checkpoint follows this iteration.
     pub fn stops_after(self, iteration: u32) -> bool {
         self.asks() && (iteration.is_multiple_of(self.checkpoint_interval) || iteration == self.max_iterations)
     }

@@ -1,10 +1,10 @@
-//! How a debate is planned, and the plans of tasks that agents make.
+//! How a debate plans its work, and the plans of tasks that agents make.
 //!
-//! With `cpde` (planned in one place, carried out by many) whoever leads the phase says first who
-//! does what, and the others do it without hearing each other. With `dpde` (planned and carried out
-//! by many) each plans its own part, hears the parts of others, and what they come to is the plan.
-//! `adaptive` is one of the two, chosen at the start, and the other one after a round that came to
-//! much less than was expected of it.
+//! With `cpde` (centralised planning, decentralised execution) the leader of the phase first says
+//! who does what, and the others do it without hearing each other. With `dpde` (decentralised
+//! planning and execution) each agent plans its own part and hears the parts of others; together
+//! they are the plan. `adaptive` starts with one of the two, and switches to the other after a
+//! round that achieved much less than was expected of it.
 
 use folkmoot_core::{Name, vocabulary};
 use std::{
@@ -22,9 +22,9 @@ mod tests;
 
 vocabulary! {
     pub enum Style {
-        /// One plans, all carry out.
+        /// One agent plans, all carry the plan out.
         Cpde = "cpde",
-        /// All plan, all carry out.
+        /// All agents plan and carry the plans out.
         Dpde = "dpde",
         /// Whichever of the two fits.
         Adaptive = "adaptive",
@@ -34,18 +34,18 @@ vocabulary! {
 vocabulary! {
     /// Why a debate is planned the way it is.
     pub enum PlanningReason {
-        /// Somebody said so.
+        /// The configuration says so.
         Configured = "configured",
-        /// There is much to do, and it is clear what: one plan for all.
+        /// There is much to do, and it is clear what, so one plan serves all.
         ComplexAndClear = "complex_and_clear",
-        /// Nobody knows what is wanted: the more guesses, the better.
+        /// It is unclear what is wanted, so several plans guess better than one.
         Ambiguous = "ambiguous",
         /// At most three agents.
         SmallTeam = "small_team",
         /// More than eight agents.
         LargeTeam = "large_team",
-        /// Nothing speaks against one plan.
-        TypeDefaults = "usual",
+        /// No other reason applies, so there is one plan.
+        Usual = "usual",
         /// The last round missed what was expected of it.
         MissedExpectations = "missed_expectations",
     }
@@ -59,14 +59,14 @@ pub struct PlanningChoice {
     pub reason: PlanningReason,
 }
 
-/// From here on there is much to do.
+/// Above this complexity there is much to do.
 const COMPLEX: Share = Share::of(70);
-/// Below it is clear what is wanted.
+/// Below this ambiguity it is clear what is wanted.
 const CLEAR: Share = Share::of(30);
 
 impl PlanningChoice {
-    /// What a debate begins with: as configured, or what fits the estimate and the number of
-    /// agents.
+    /// What a debate begins with: the configured style, or the one that fits the estimate and the
+    /// number of agents.
     pub fn at_the_start(configured: Style, estimate: &Estimate, agents: usize) -> Self {
         let Estimate { complexity, ambiguity, .. } = *estimate;
         let (style, reason) = match configured {
@@ -77,13 +77,13 @@ impl PlanningChoice {
             Style::Adaptive if ambiguity > AMBIGUOUS => (Style::Dpde, PlanningReason::Ambiguous),
             Style::Adaptive if agents <= 3 => (Style::Cpde, PlanningReason::SmallTeam),
             Style::Adaptive if agents > 8 => (Style::Dpde, PlanningReason::LargeTeam),
-            Style::Adaptive => (Style::Cpde, PlanningReason::TypeDefaults),
+            Style::Adaptive => (Style::Cpde, PlanningReason::Usual),
         };
         Self { style, reason }
     }
 
-    /// What the next round is planned with. Only what was configured as adaptive changes, and only
-    /// where the round missed what was expected of it
+    /// The style of the next round. It changes only if the configuration says adaptive and the
+    /// round missed what was expected of it
     /// ([`PhaseExpectations::missed`](super::cognition::PhaseExpectations::missed)).
     pub fn after_a_round(self, configured: Style, missed: bool) -> Self {
         let style = match (configured, self.style) {
@@ -104,47 +104,46 @@ pub const TASKS_MAX: usize = 200;
 pub struct PlannedTask {
     /// Unique in its plan.
     pub id: Name,
-    /// What is to be done.
     pub title: String,
-    /// The higher, the sooner.
+    /// Tasks with a higher priority come sooner.
     #[serde(default)]
     pub priority: u8,
-    /// What must be done before.
+    /// Tasks that must be done before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<Name>,
-    /// Who does it; anybody where nobody is named.
+    /// Who does it; `None` means anybody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Name>,
 }
 
-/// Tasks that can all be done, in an order in which they can.
+/// Tasks that can all be done, in an order that respects their dependencies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<PlannedTask>", into = "Vec<PlannedTask>")]
 pub struct TaskPlan(Vec<PlannedTask>);
 
-/// Why tasks are no plan.
+/// Why a list of tasks is not a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPlan {
-    /// More than anybody looks through.
+    /// There are more tasks than anybody reads.
     #[error("a plan of {given} tasks is too long; at most {TASKS_MAX} are allowed, so put some together")]
     TooMany {
-        /// How many there are.
+        /// How many tasks there are.
         given: usize,
     },
-    /// Two tasks of one id.
+    /// Two tasks have the same id.
     #[error("two tasks have the id {id}; give each its own")]
     DuplicateId {
-        /// Whose it is.
+        /// The id that both have.
         id: Name,
     },
-    /// A task waits for one that is not there.
+    /// A task depends on one that is not in the plan.
     #[error("task {id} depends on {dependency}, which is no task of the plan; add it, or leave the dependency out")]
     UnknownDependency {
-        /// Which waits.
+        /// The task with the dependency.
         id: Name,
         dependency: Name,
     },
-    /// Tasks wait for each other.
+    /// Tasks depend on each other in a cycle.
     #[error("these tasks wait for each other: {}; take one of the dependencies out", circle(.tasks))]
     Cycle {
         /// Each depends on the next, and the last on the first.
@@ -158,16 +157,16 @@ fn circle(tasks: &[Name]) -> String {
 }
 
 impl TaskPlan {
-    /// Puts tasks in order: of all that can be done next the one of the highest priority, of equals
-    /// the first by id. However they are given, the order is the same. What cannot all be done is
-    /// refused; no task is ever left out.
+    /// Puts tasks in order. Of all that can be done next, the one with the highest priority comes
+    /// first; ties go to the lower id. The order in which the tasks are given does not matter.
+    /// Tasks that cannot all be done are refused; no task is ever left out.
     pub fn of(tasks: Vec<PlannedTask>) -> Result<Self, BadPlan> {
         if tasks.len() > TASKS_MAX {
             return Err(BadPlan::TooMany { given: tasks.len() });
         }
         let mut left: BTreeMap<Name, PlannedTask> = BTreeMap::new();
         for mut task in tasks {
-            // To wait for the same thing twice is to wait for it.
+            // A repeated dependency counts once.
             task.depends_on = task.depends_on.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
             if let Some(task) = left.insert(task.id.clone(), task) {
                 return Err(BadPlan::DuplicateId { id: task.id });
@@ -211,7 +210,8 @@ impl TaskPlan {
         &self.0
     }
 
-    /// What can be done now, the most urgent first: not done yet, and all that it depends on is.
+    /// The tasks that can be done now, the most urgent first: they are not done yet, and everything
+    /// they depend on is.
     pub fn ready(&self, done: &BTreeSet<Name>) -> Vec<&PlannedTask> {
         let ready =
             |task: &&PlannedTask| !done.contains(&task.id) && task.depends_on.iter().all(|id| done.contains(id));
@@ -221,7 +221,7 @@ impl TaskPlan {
     }
 }
 
-/// A circle among tasks each of which waits for another of them.
+/// Finds a cycle. Each task in `left` depends on another task in `left`.
 fn cycle(left: &BTreeMap<Name, PlannedTask>) -> Vec<Name> {
     let mut path: Vec<&Name> = Vec::new();
     let mut at = left.keys().next();

@@ -1,4 +1,4 @@
-//! How far a debate is: the fold of what it told.
+//! How far a debate has come, derived from its events.
 
 use super::{DebateEvent, TurnState, Turns};
 use crate::agent::DebatePhase;
@@ -7,29 +7,28 @@ use folkmoot_core::Name;
 #[cfg(test)]
 mod tests;
 
-/// How far a debate is.
+/// How far a debate has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DebateProgress {
-    /// The round that was begun last; 0 before the first.
+    /// The round that began last; 0 before the first.
     pub round: u32,
-    /// The phase that was begun last.
+    /// The phase that began last.
     pub phase: Option<DebatePhase>,
-    /// Who leads it.
+    /// The leader of that phase.
     pub leader: Option<Name>,
-    /// Those of the phase who have not spoken in it yet, in their order; nobody once it is over.
+    /// The speakers of the phase who have not spoken in it yet, in their order; empty once it is
+    /// over.
     pub speaking: Vec<Name>,
-    /// How many turns there were.
     pub turns: Turns,
-    /// Votes of this round that count.
+    /// How many votes of this round count.
     pub votes: u32,
-    /// What models took, in tokens.
     pub tokens: u64,
-    /// What they cost, in millionths of a dollar.
+    /// The cost of models, in millionths of a dollar.
     pub usd_micros: u64,
 }
 
 impl DebateProgress {
-    /// What is known after this was told too.
+    /// Updates the progress with the next event.
     pub fn apply(&mut self, told: &DebateEvent) {
         match told {
             DebateEvent::RoundStarted { round } => {

@@ -1,21 +1,21 @@
-//! What a debate's trail is made of: the sorts of things that happen in it.
+//! The kinds of entries in the audit trail of a debate.
 
 use folkmoot_core::vocabulary;
 
 vocabulary! {
     /// A sort of thing that happened in a debate.
     pub enum Provenance {
-        /// A model was asked something, or a person was.
+        /// A model or a person was asked something.
         PromptSent = "prompt_sent",
-        /// It answered.
+        /// The model or person answered.
         ResponseReceived = "response_received",
-        /// A tool was called, tests were executed, or a project's own commands were.
+        /// A tool was called, tests were executed, or commands of the project were run.
         ToolCalled = "tool_called",
         /// An agent voted.
         VoteCast = "vote_cast",
         /// A gate was decided.
         GateDecision = "gate_decision",
-        /// An agent thought about why it failed.
+        /// An agent reflected on why it failed.
         ReflectionGenerated = "reflection_generated",
         /// A phase began.
         PhaseStarted = "phase_started",
@@ -27,12 +27,12 @@ vocabulary! {
         RoundCompleted = "round_completed",
         /// The debate began.
         DebateStarted = "debate_started",
-        /// It is over.
+        /// The debate is over.
         DebateCompleted = "debate_completed",
-        /// Something went wrong: a contribution that does not count, a model that is silent, a run
-        /// that failed.
+        /// Something went wrong: a contribution does not count, a model does not answer, or a run
+        /// failed.
         ErrorOccurred = "error_occurred",
-        /// It goes by something else from now on.
+        /// Something about how the debate is held changed.
         ConfigChanged = "config_changed",
     }
 }

@@ -1,5 +1,5 @@
-//! What a debate keeps, so that people can ask for it: its session, turns, versions of code, log
-//! lines and lessons. Each is a record of its run.
+//! The records that a debate keeps so that people can query them: its session, turns, versions of
+//! code, log lines and lessons. Each belongs to the debate's run.
 
 mod check;
 mod query;
@@ -36,40 +36,39 @@ pub mod collection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DebateRecord {
-    /// How far the debate is; the last one stands.
+    /// How far the debate has come; a new one replaces the last.
     Session(SessionRecord),
     /// What one agent said.
     Turn(Box<TurnRecord>),
     /// Code at a milestone.
     Version(Box<VersionRecord>),
-    /// A line for whoever looks into it.
+    /// A line of the debate's log.
     Line(LogLine),
     /// What later debates may be shown.
     Lesson(LessonRecord),
 }
 
-/// What a debate says of itself. Its ids, its initiator, its status and its times are its run's.
+/// What a debate says about itself. Its ids, initiator, status and times are those of its run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionRecord {
-    /// What is debated.
     pub topic: String,
-    /// Who hears whom, in a word: `graph_mesh`, `star`, `chain`, `tree`.
+    /// Who hears whom: `graph_mesh`, `star`, `chain` or `tree`.
     pub topology: String,
-    /// Who plans, in a word: `cpde`, `dpde`, `adaptive`.
+    /// Who plans: `cpde`, `dpde` or `adaptive`.
     pub coordination_protocol: String,
     /// As it was configured.
     pub config: Value,
     /// How many rounds are over.
     pub total_rounds: u32,
-    /// How far they agreed at the end.
+    /// How far the agents agreed at the end.
     pub final_consensus_score: Option<Share>,
-    /// Winner, voting method, confidence, once there are any.
+    /// Winner, voting method and confidence, once there are any.
     pub outcome: Option<Value>,
-    /// Whatever else is to be known.
+    /// Anything else that is worth knowing.
     pub metadata: Value,
 }
 
-/// What one agent said in one phase of one round. Where there is nothing to say, JSON is null.
+/// What one agent said in one phase of one round. JSON fields without data are null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TurnRecord {
     /// A UUID; [`uuid`] makes one that is the same each time.
@@ -77,92 +76,87 @@ pub struct TurnRecord {
     pub round: u32,
     pub phase: DebatePhase,
     pub agent_id: Name,
-    /// As what.
     pub agent_role: AgentRole,
     /// Who runs the model.
     pub provider: String,
     pub model: String,
     pub content: String,
-    /// How sure the agent was, where it said so.
+    /// The agent's confidence, if it stated one.
     pub confidence: Option<Share>,
-    /// What it called, and what came of it.
+    /// The tools that it called, and their results.
     pub tool_calls: Value,
-    /// What tests gave.
     pub test_results: Value,
-    /// What it learnt from failing.
+    /// What it learned from failing.
     pub reflections: Value,
-    /// Prompt, usage, whatever else is provenance.
+    /// Prompt, usage and other provenance.
     pub metadata: Value,
-    /// How long the answer took.
     pub response_time_ms: u64,
 }
 
-/// Code at a milestone. Its number names it: a version that is kept again under its number replaces
-/// the one before.
+/// Code at a milestone. Its number identifies it: a version that is stored under the same number
+/// replaces the earlier one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VersionRecord {
     /// A UUID.
     pub id: String,
     /// The turn that wrote it.
     pub turn_id: Option<String>,
-    /// In which language.
     pub language: String,
-    /// All of it.
+    /// The complete code.
     pub code: String,
-    /// From 1, in its debate.
+    /// Counted from 1 in its debate.
     pub version_number: u32,
     /// How good it was judged to be.
     pub quality_score: Option<Share>,
-    /// How many of its tests passed.
+    /// The share of its tests that passed.
     pub test_pass_rate: Option<Share>,
     /// Maintainability, complexity, security and the like.
     pub metrics: Value,
-    /// What changed; empty for the first.
+    /// What changed since the version before; empty for the first.
     pub diff_from_previous: String,
 }
 
-/// A line for whoever looks into a debate. No prompt and no answer belongs here: its text cannot be
-/// erased by its digest, and goes only with the line.
+/// A line of a debate's log. It must not contain prompts or answers: its text cannot be erased by
+/// its digest, but only together with the line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogLine {
-    /// How grave it is.
     pub level: LogLevel,
     pub message: String,
-    /// With what.
+    /// Details of the message.
     pub data: Value,
-    /// After so long it is forgotten; never where nobody says.
+    /// The line is deleted after this time; `None` means never.
     pub expires_after: Option<Duration>,
 }
 
-/// What a debate learnt, and later ones may be shown.
+/// What a debate learned, and later ones may be shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LessonRecord {
     /// A UUID.
     pub id: String,
-    /// Where it holds.
+    /// The domain in which it applies.
     pub domain: Domain,
-    /// For code in this language; for anything where nobody says.
+    /// The language to which it applies; `None` means any.
     pub language: Option<String>,
-    /// What had gone wrong.
+    /// What went wrong.
     pub root_cause: String,
     /// What to do about it.
     pub lesson: String,
-    /// How sure that is.
+    /// How well it is founded.
     pub confidence: Share,
     /// Words to find it by.
     pub tags: Vec<String>,
-    /// Whether the rehearsal spoke in the debate. Models are not shown what it learnt.
+    /// Whether the rehearsal model spoke in the debate. Other models are not shown what it learned.
     pub rehearsed: bool,
 }
 
 vocabulary! {
     /// How serious a line of a debate's log is.
     pub enum LogLevel {
-        /// For whoever writes workflows.
+        /// For authors of workflows.
         Debug = "debug",
         /// Something went as it should.
         Info = "info",
-        /// Something did not, and it went on.
+        /// Something went wrong, and the debate went on.
         Warn = "warn",
         /// Something failed.
         Error = "error",
@@ -203,10 +197,10 @@ impl TryFrom<DebateRecord> for NewRecord {
     }
 }
 
-/// A debate has one session, and the last one stands.
+/// A debate has one session record; a new one replaces it.
 const SESSION_ID: &str = "session";
 
-/// Sorts as the numbers do.
+/// Padded with zeros, so that ids sort like the numbers.
 fn version_id(number: u32) -> String {
     format!("{number:010}")
 }

@@ -9,11 +9,11 @@
 //!                       d                                  …    …      …
 //! ```
 //!
-//! A message that is routed arrives: [`Network::route`] names every hop, the last of which is whom
-//! it is for. Who leads, who stands where in the chain or the tree, and who is linked to whom,
-//! depends on the agents and never on the order in which they are given: of equals the better one
-//! comes first, as [`choose`](crate::agent::choose()) ranks them, and at last the id decides. Only
-//! lists of agents who are otherwise equal come in the order of the team.
+//! Every message that is routed arrives: [`Network::route`] names every hop, and the last hop is
+//! the receiver. Leaders, links, and places in the chain or tree depend on the agents and never on
+//! the order in which they are given: the better agent comes first, as
+//! [`choose`](crate::agent::choose()) ranks them, and finally the id decides. Only lists of agents
+//! that are otherwise equal are in the order of the team.
 
 use folkmoot_core::{Name, vocabulary};
 use serde::{Deserialize, Serialize};
@@ -38,13 +38,13 @@ use tree::Tree;
 vocabulary! {
     /// How agents are linked.
     pub enum Topology {
-        /// Everybody with everybody.
+        /// Everybody is linked with everybody.
         GraphMesh = "graph_mesh",
-        /// Everybody with one moderator, who passes on what the others say.
+        /// Everybody is linked with one moderator, who passes on what the others say.
         Star = "star",
-        /// Each with the next, and the last with the first.
+        /// Each agent is linked with the next, and the last with the first.
         Chain = "chain",
-        /// A root, those who lead a concern, and those who work for them.
+        /// A root, agents below it that each lead a concern, and agents that work for these leads.
         Tree = "tree",
     }
 }
@@ -53,7 +53,7 @@ vocabulary! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
     topology: Topology,
-    /// In the order of the team. Never none.
+    /// In the order of the team; at least one.
     agents: Vec<Agent>,
     /// At least one.
     max_parallel: usize,
@@ -72,49 +72,46 @@ enum NetworkShape {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentLink {
     pub from: Name,
-    /// Who hears it.
     pub to: Name,
-    /// How much is expected of it, in hundredths. In a mesh it is more between good agents, and
-    /// between those who differ in role or domain; the way back from the end of a chain counts
-    /// half.
+    /// How useful the link is expected to be, in hundredths. In a mesh, links weigh more between
+    /// good agents and between agents that differ in role or domain. In a chain, the link from the
+    /// last agent back to the first weighs half.
     pub weight: u16,
 }
 
-/// Why a message has no way, or a network cannot be.
+/// Why a message cannot be routed, or an agent cannot be removed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RoutingError {
     /// Nobody has that id.
     #[error("{agent} is not, or no longer, an agent of this debate; look at its agents for who is")]
     AgentNotFound {
-        /// Who was named.
+        /// The id that was named.
         agent: Name,
     },
     /// The two are not linked.
     #[error("there is no channel from {from} to {to}; ask for the route, which names who passes it on")]
     ChannelNotFound {
-        /// Who would speak.
+        /// The sender.
         from: Name,
-        /// Who would hear it.
         to: Name,
     },
-    /// It is for whoever sends it.
+    /// The sender and the receiver are the same.
     #[error("{agent} cannot send a message to itself; name another agent")]
     InvalidMessage { agent: Name },
-    /// The links do not lead there.
+    /// The links do not lead to the receiver.
     #[error("no way leads from {from} to {to}; this is a defect of the topology, please report it")]
     RoutingFailed {
-        /// Who would speak.
+        /// The sender.
         from: Name,
-        /// Who would hear it.
         to: Name,
     },
-    /// Without its last agent there is no debate.
+    /// The last agent of a debate cannot be removed.
     #[error("{agent} is the last agent of this debate and cannot be taken out; end the debate instead")]
     TopologyClosed { agent: Name },
 }
 
 impl RoutingError {
-    /// The word for it.
+    /// The code of the error.
     pub const fn code(&self) -> &'static str {
         match self {
             RoutingError::AgentNotFound { .. } => "AGENT_NOT_FOUND",
@@ -127,11 +124,12 @@ impl RoutingError {
 }
 
 impl Network {
-    /// Links `agents`, who are a [`Team`](crate::Team)'s: at least one, with ids of their own. At
-    /// most `max_parallel` of them speak at the same time, and at least one.
+    /// Links `agents`, who come from a [`Team`](crate::Team): at least one, with unique ids. At
+    /// most `max_parallel` of them speak at the same time; 0 counts as 1.
     ///
     /// # Panics
-    /// Without any agent.
+    ///
+    /// If `agents` is empty.
     pub fn new(topology: Topology, agents: &[Agent], max_parallel: usize) -> Self {
         assert!(!agents.is_empty(), "a team has at least one agent");
         let shape = match topology {
@@ -143,19 +141,19 @@ impl Network {
         Self { topology, agents: agents.to_vec(), max_parallel: max_parallel.max(1), shape }
     }
 
-    /// How they are linked.
     pub fn topology(&self) -> Topology {
         self.topology
     }
 
-    /// Who is in it, in the order of the team.
+    /// In the order of the team.
     pub fn agents(&self) -> &[Agent] {
         &self.agents
     }
 
-    /// Who leads a phase. In a mesh the best of those whom the phase concerns; in a star the
-    /// moderator; in a chain the first whom it concerns; in a tree the lead of security (critique,
-    /// adversarial) or performance (optimization), else the root.
+    /// The leader of a phase. In a mesh, it is the best agent with a role that the phase concerns;
+    /// in a star, the moderator; in a chain, the first agent with such a role. In a tree, it is the
+    /// lead of security (critique, adversarial) or of performance (optimization), and the root in
+    /// other phases or if there is no such lead.
     pub fn leader(&self, phase: DebatePhase) -> &Name {
         match &self.shape {
             NetworkShape::Mesh => mesh::leader(&self.agents, phase),
@@ -165,8 +163,9 @@ impl Network {
         }
     }
 
-    /// Who speaks when: one group after another, and the members of a group at the same time. Each
-    /// agent is in exactly one, and none is larger than what may speak at the same time.
+    /// Who speaks when. Groups speak one after another, and the members of a group speak at the
+    /// same time. Each agent is in exactly one group, and no group has more than `max_parallel`
+    /// members.
     pub fn groups(&self, phase: DebatePhase) -> Vec<Vec<Name>> {
         let groups = match &self.shape {
             NetworkShape::Mesh => mesh::groups(&self.agents, phase),
@@ -177,15 +176,15 @@ impl Network {
         groups.iter().flat_map(|group| group.chunks(self.max_parallel)).map(<[Name]>::to_vec).collect()
     }
 
-    /// [`Network::groups`] of nobody but `speakers`, as [`choose`](crate::agent::choose()) chose
-    /// them.
+    /// [`Network::groups`], restricted to the `speakers` that [`choose`](crate::agent::choose())
+    /// chose.
     pub fn turns(&self, phase: DebatePhase, speakers: &[&Agent]) -> Vec<Vec<Name>> {
         let speaks = |id: &Name| speakers.iter().any(|agent| agent.id == *id);
         let groups = self.groups(phase).into_iter().map(|group| group.into_iter().filter(speaks).collect::<Vec<_>>());
         groups.filter(|group| !group.is_empty()).collect()
     }
 
-    /// Every hop of a message, up to and including whom it is for.
+    /// Every hop of a message, up to and including its receiver.
     pub fn route(&self, from: &Name, to: &Name) -> Result<Vec<Name>, RoutingError> {
         self.must_be_there(from)?;
         self.must_be_there(to)?;
@@ -193,7 +192,7 @@ impl Network {
             return Err(RoutingError::InvalidMessage { agent: from.clone() });
         }
         let mut hops: Vec<Name> = Vec::new();
-        // No way is longer than once past everybody.
+        // No route visits an agent twice, so none is longer than the number of agents.
         while hops.last() != Some(to) && hops.len() < self.agents.len() {
             let at = hops.last().unwrap_or(from);
             let next = match &self.shape {
@@ -211,9 +210,9 @@ impl Network {
         Ok(hops)
     }
 
-    /// Whose words reach `agent`, in the order of the team. In a mesh and in a star everybody
-    /// else's; in a chain those of whoever comes before it, and the first hears the last; in a tree
-    /// those of its parent, its children and its siblings. Nobody's where it is not there.
+    /// The agents whose words reach `agent`, in the order of the team. In a mesh and in a star,
+    /// these are all others; in a chain, the one before it, where the last is before the first; in
+    /// a tree, its parent, its children and its siblings. Nobody, if `agent` is not in the network.
     pub fn hears(&self, agent: &Name) -> Vec<Name> {
         if self.agent(agent).is_none() {
             return Vec::new();
@@ -241,7 +240,7 @@ impl Network {
         pairs.filter(|(from, to)| from.id != to.id).filter_map(channel).collect()
     }
 
-    /// The link from one to the other.
+    /// The link between two agents.
     pub fn channel(&self, from: &Name, to: &Name) -> Result<AgentLink, RoutingError> {
         self.must_be_there(from)?;
         self.must_be_there(to)?;
@@ -249,9 +248,9 @@ impl Network {
         found.ok_or_else(|| RoutingError::ChannelNotFound { from: from.clone(), to: to.clone() })
     }
 
-    /// How many messages a phase costs at the most, where everybody who speaks says one thing and
-    /// whoever passes things on passes them on together. With `n` agents of whom `s` speak:
-    /// `s·(n-1)` in a mesh, `s + n-1` in a star, `s` in a chain, `2·(n-1)` in a tree.
+    /// The most messages that a phase takes, if each speaker says one thing and relayed messages
+    /// are passed on together. With `n` agents of whom `s` speak: `s·(n-1)` in a mesh, `s + n-1` in
+    /// a star, `s` in a chain, `2·(n-1)` in a tree.
     pub fn messages(&self, phase: DebatePhase) -> usize {
         let others = self.agents.len() - 1;
         let speakers = self.agents.len().min(phase.rule().max_parallel);
@@ -269,9 +268,9 @@ impl Network {
         }
     }
 
-    /// The same without an agent that failed. A star gets another moderator, a chain closes the
-    /// gap. In a tree whoever worked for it works for its siblings in turn, or for its parent where
-    /// it has none; a lost root's best child takes its place.
+    /// The network without an agent that failed. A star gets another moderator, and a chain closes
+    /// the gap. In a tree, the agents that worked for it are distributed among its siblings, or
+    /// work for its parent if it has no siblings; the best child of a failed root becomes the root.
     pub fn without(&self, agent: &Name) -> Result<Network, RoutingError> {
         self.must_be_there(agent)?;
         let left: Vec<Agent> = self.agents.iter().filter(|other| other.id != *agent).cloned().collect();
@@ -279,8 +278,8 @@ impl Network {
             return Err(RoutingError::TopologyClosed { agent: agent.clone() });
         }
         match &self.shape {
-            // A tree is mended rather than built anew: those who are not concerned stay where they
-            // are.
+            // The tree is repaired rather than rebuilt, so that agents that are not concerned keep
+            // their places.
             NetworkShape::Tree(tree) => {
                 let shape = NetworkShape::Tree(tree.without(agent, &left));
                 Ok(Self { topology: self.topology, agents: left, max_parallel: self.max_parallel, shape })
@@ -291,7 +290,7 @@ impl Network {
         }
     }
 
-    /// The tree from the root down, level by level; nothing where it is no tree.
+    /// The nodes of the tree, level by level from the root; empty for other topologies.
     pub fn tree(&self) -> Vec<TreeNode> {
         match &self.shape {
             NetworkShape::Tree(tree) => tree.nodes(),
@@ -312,5 +311,5 @@ impl Network {
     }
 }
 
-/// The weight of a link of which nothing else is known.
+/// The weight of a link about which nothing else is known.
 const WHOLE: u16 = 100;

@@ -1,4 +1,4 @@
-//! What a debate comes to.
+//! The result of a debate.
 
 use folkmoot_core::{Name, vocabulary};
 use serde::{Deserialize, Serialize};
@@ -23,57 +23,54 @@ vocabulary! {
 vocabulary! {
     /// Why a debate ended without a decision.
     pub enum NoDecision {
-        /// Fewer agents answered than must.
+        /// Fewer agents answered than the phase requires.
         TooFewResponses = "too_few_responses",
         /// Nobody voted.
         NoVotes = "no_votes",
-        /// The ballots name nobody by the rule that was asked for.
+        /// By the voting rules, the ballots elect nobody.
         Undecided = "undecided",
-        /// It has no phase in which anybody votes.
+        /// The debate has no phase in which agents vote.
         NoConvergence = "no_convergence",
     }
 }
 
-/// What a debate comes to.
+/// The result of a debate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebateVerdict {
-    /// Whose answer it is; nobody's where nothing was decided.
+    /// The author of the winning answer; `None` if nothing was decided.
     pub winner: Option<Name>,
-    /// What decided.
     pub decided_by: Option<DecidedBy>,
-    /// Why nothing was.
+    /// Why nothing was decided.
     pub no_decision: Option<NoDecision>,
-    /// More about why, in words.
+    /// An explanation, in words.
     pub reason: String,
-    /// How ballots were counted.
     pub voting_method: Option<VotingMethod>,
-    /// How the vote went: unanimous, by majority, by weight.
+    /// A word of [`Label`](crate::consensus::Label), such as `unanimous` or `majority`; empty
+    /// without a vote.
     pub label: String,
-    /// How sure those are who voted for it.
+    /// The confidence of those who voted for the winner.
     pub confidence: Option<Share>,
-    /// How much agreement there is.
+    /// How far the agents agree.
     pub consensus: Option<Share>,
-    /// How many rounds it took.
     pub rounds: u32,
-    /// How many votes there really are, in hundredths: copies of one model that agree are few.
+    /// How many independent votes there are, in hundredths. Copies of one model that agree are
+    /// worth few.
     pub effective_votes: Option<u32>,
-    /// The count.
+    /// How the ballots were counted.
     pub elected: Option<ElectionResult>,
-    /// Each vote.
     pub ballots: Vec<CastVote>,
-    /// What others hold against it.
+    /// Objections to the winner.
     pub dissent: Vec<Dissent>,
-    /// How many tests the winner passes, of how many; those that are suspect are left out.
+    /// How many tests the winner passes, and of how many. Suspect tests are left out.
     pub tests: Option<(u32, u32)>,
-    /// How many turns there were of each sort.
     pub turns: Turns,
-    /// Whether there is as much agreement as the debate was to reach.
+    /// Whether the agreement reaches what the configuration asks for.
     #[serde(default)]
     pub consensus_reached: bool,
 }
 
 impl DebateVerdict {
-    /// Without what voters wrote.
+    /// Removes what voters wrote.
     #[must_use]
     pub fn without_words(mut self) -> Self {
         self.ballots.iter_mut().for_each(|cast| cast.evidence.clear());
@@ -86,36 +83,34 @@ impl DebateVerdict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CastVote {
     pub voter: Name,
-    /// Whom it ranks, the best first.
+    /// The ranked candidates, the best first.
     pub ranking: Vec<Name>,
-    /// How sure the voter is.
     pub confidence: Share,
-    /// What it counts where weights count.
+    /// How many ballots it counts as in weighted voting.
     pub weight: u64,
-    /// What decided, by the voter.
+    /// What decided the vote, in the voter's words.
     pub evidence: String,
-    /// Why it does not count.
+    /// Why the vote does not count; `None` if it does.
     pub refused: Option<String>,
 }
 
-/// What somebody holds against the winner.
+/// An objection to the winner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dissent {
     pub agent: Name,
-    /// Whose answer it would take.
+    /// The author of the answer that this agent prefers.
     pub prefers: Option<Name>,
     pub objection: String,
 }
 
-/// How many turns there were.
+/// How many turns there were, by their outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turns {
-    /// With an answer.
     pub answered: u32,
-    /// With words that are no answer.
+    /// The model's text was not an answer.
     pub unparsed: u32,
-    /// With nothing.
+    /// The model gave no answer.
     pub failed: u32,
-    /// With what breaks a rule.
+    /// The answer broke a rule of the debate.
     pub refused: u32,
 }

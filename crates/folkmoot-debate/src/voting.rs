@@ -1,12 +1,12 @@
-//! Voting: what the ballots of a team come to.
+//! Voting: counts the ballots of a team and decides who wins.
 //!
-//! All of it is arithmetic of integers, and nothing depends on the order in which ballots arrive or
-//! candidates are kept. Whoever has no votes has decided nothing. A tie is broken by a rule that is
-//! stated and recorded, or it is a tie.
+//! Everything here is integer arithmetic, and nothing depends on the order of ballots or
+//! candidates. Without votes nothing is decided. A tie is broken by a rule that is stated and
+//! recorded, or it stays a tie.
 //!
-//! A ballot ranks candidates, the best first, and need not rank all: those it leaves out are tied
-//! behind the others. Where there are three candidates or more, nobody votes for their own; it is
-//! left out of their ballot before anything is counted.
+//! A ballot ranks candidates, the best first. It need not rank all; those it leaves out are tied
+//! behind the others. With three or more candidates nobody votes for their own answer: it is taken
+//! out of the ballot before anything is counted.
 
 mod ballot;
 mod count;
@@ -27,31 +27,31 @@ pub use tie::TieBreak;
 vocabulary! {
     /// How ballots are counted.
     pub enum VotingMethod {
-        /// Who has more than half of the first places.
+        /// The candidate with more than half of the first places wins.
         Majority = "majority",
-        /// Who has most of the weight behind first places.
+        /// The candidate with the most weight behind its first places wins.
         Weighted = "weighted",
-        /// Who has most first places.
+        /// The candidate with the most first places wins.
         Plurality = "plurality",
-        /// Whom everybody has in the first place.
+        /// The candidate that every ballot has in the first place wins.
         Unanimous = "unanimous",
-        /// Who stands highest on average: of n candidates, n-1 points for the first place, down to
-        /// none for the last.
+        /// The candidate with the most points per ballot wins. Of n candidates, the first place
+        /// gives n-1 points, down to none for the last.
         Borda = "borda",
-        /// Who beats every other one head to head.
+        /// The candidate that beats every other one head to head wins.
         Condorcet = "condorcet",
     }
 }
 
 vocabulary! {
-    /// What is counted where nobody beats every other one.
+    /// How Condorcet voting decides if no candidate beats every other one.
     pub enum Fallback {
-        /// Places. It can elect somebody whom a majority likes less than another.
+        /// Borda points. They can elect a candidate although a majority prefers another.
         Borda = "borda",
-        /// The strongest chains of victories, by margins.
+        /// The strongest chains of head-to-head victories, by margins.
         Schulze = "schulze",
-        /// Victories locked in from the greatest margin down, leaving out those that would close a
-        /// circle.
+        /// Head-to-head victories are locked in from the greatest margin down. Victories that would
+        /// close a cycle are left out.
         RankedPairs = "ranked_pairs",
     }
 }
@@ -61,17 +61,17 @@ vocabulary! {
     pub enum VotingReason {
         /// Nobody voted for anybody.
         NoVotes = "no_votes",
-        /// Fewer voted than must.
+        /// Fewer voted than the rules require.
         TooFewVotes = "too_few_votes",
         /// Nobody has more than half.
         NoMajority = "no_majority",
         /// Not everybody agrees.
         NotUnanimous = "not_unanimous",
-        /// Several are first, and no rule that was asked for tells them apart.
+        /// Several candidates are first, and there is no tie-break that tells them apart.
         Tie = "tie",
-        /// Nobody is unbeaten: everybody loses to somebody.
+        /// No candidate is unbeaten: each loses to another.
         CondorcetCycle = "condorcet_cycle",
-        /// Somebody is unbeaten, but does not beat all.
+        /// A candidate is unbeaten, but does not beat all others.
         CondorcetTie = "condorcet_tie",
     }
 }
@@ -80,18 +80,17 @@ vocabulary! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VotingRules {
-    /// How ballots are counted.
     pub method: VotingMethod,
-    /// What is counted where nobody beats every other one.
+    /// Used by Condorcet voting if no candidate beats every other one.
     pub fallback: Fallback,
-    /// What tells those apart who are first together; nothing leaves it a tie.
+    /// How a tie for the first place is broken; `None` leaves it a tie.
     pub tie_break: Option<TieBreak>,
-    /// How many must vote.
+    /// With fewer votes nothing is decided.
     pub minimum_votes: u32,
 }
 
 impl VotingMethod {
-    /// The method that `auto` chooses for so many voters.
+    /// The method that `auto` chooses for this many voters.
     pub const fn for_voters(voters: usize) -> Self {
         match voters {
             0..3 => VotingMethod::Unanimous,
@@ -101,43 +100,41 @@ impl VotingMethod {
     }
 }
 
-/// What an election came to.
+/// The result of an election.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ElectionResult {
-    /// How it was counted.
     pub method: VotingMethod,
-    /// Who won; nobody where nothing was decided.
+    /// `None` if nothing was decided.
     pub winner: Option<Name>,
-    /// Why nobody did.
+    /// Why nothing was decided.
     pub undecided: Option<VotingReason>,
-    /// All who were first together before a rule told them apart; the winner alone where nobody
-    /// else was.
+    /// All candidates that were first before a tie-break; only the winner if there was no tie.
     pub first: Vec<Name>,
-    /// The rule that told them apart.
+    /// The rule that broke the tie.
     pub tie_break: Option<TieBreak>,
-    /// The method that had to decide where nobody beat every other one.
+    /// The method that decided because no candidate beat every other one.
     pub fallback: Option<Fallback>,
-    /// Why it had to.
+    /// Why the fallback was needed.
     pub fallback_reason: Option<VotingReason>,
-    /// What each has: first places, weight, or points as [`Points`] counts them. Head to head it is
-    /// how many each beats.
+    /// The points of each candidate: first places, weight, or Borda points. With Condorcet voting,
+    /// how many others it beats.
     pub points: BTreeMap<Name, Points>,
-    /// Ballots that rank somebody.
+    /// How many ballots rank somebody.
     pub counted: u32,
 }
 
-/// Points of a candidate, as a fraction: not everybody judges everybody.
+/// The points of a candidate, as a fraction, because not every voter judges every candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Points {
-    /// In halves for Borda, where those who are left out share the mean of their places.
+    /// For Borda in halves, because the candidates that a ballot leaves out share the mean of the
+    /// last places.
     pub points: u64,
-    /// Of so many: judges for Borda, otherwise 1.
+    /// For Borda, the number of ballots that judge the candidate; otherwise 1.
     pub of: u64,
 }
 
 impl Points {
-    /// The same number of points for each judge means the same place. Nobody judged is the least
-    /// there is.
+    /// Compares points per judge. A candidate that nobody judged is last.
     fn compare(self, other: Self) -> std::cmp::Ordering {
         let (one, two) =
             (u128::from(self.points) * u128::from(other.of), u128::from(other.points) * u128::from(self.of));
@@ -150,8 +147,8 @@ impl Points {
     }
 }
 
-/// Holds an election among these candidates. A ballot that cannot be counted is refused, and with
-/// it the election: whoever collects ballots leaves it out, and records why.
+/// Holds an election among these candidates. One ballot that cannot be counted makes the whole
+/// election an error: the caller must leave such ballots out, and record why.
 pub fn elect(candidates: &[Name], ballots: &[Ballot], rules: VotingRules) -> Result<ElectionResult, BadBallot> {
     let ballots = ballot::checked(candidates, ballots)?;
     let counted = u32::try_from(ballots.len()).unwrap_or(u32::MAX);
@@ -196,7 +193,7 @@ pub fn elect(candidates: &[Name], ballots: &[Ballot], rules: VotingRules) -> Res
     Ok(decide(held, &ballots, rules))
 }
 
-/// Whom each ballot that is counted has in the first place, in the order of the voters' names.
+/// The first choice of each ballot that is counted, in the order of the voters' names.
 pub fn first_choices(candidates: &[Name], ballots: &[Ballot]) -> Result<Vec<Name>, BadBallot> {
     let counted = ballot::checked(candidates, ballots)?;
     Ok(counted.into_iter().filter_map(|ballot| ballot.ranking.into_iter().next()).collect())
@@ -217,12 +214,12 @@ fn condorcet(candidates: &[Name], ballots: &[Ballot], fallback: Fallback, empty:
     }
 }
 
-/// Who is first, and who of them wins.
+/// Determines who is first and, if there are several, who of them wins.
 fn decide(mut held: ElectionResult, ballots: &[Ballot], rules: VotingRules) -> ElectionResult {
     if held.first.is_empty() {
         let most = held.points.values().copied().max_by(|one, two| one.compare(*two)).unwrap_or_default();
         let close = |has: &Points| match rules.method {
-            // Weights are estimates: what differs by a hundredth does not differ.
+            // Weights are estimates, so a difference of up to one hundredth is a tie.
             VotingMethod::Weighted => u128::from(most.points - has.points) * 100 <= u128::from(most.points),
             _ => has.compare(most).is_eq(),
         };

@@ -1,4 +1,4 @@
-//! Texts as sets of words, which is how the rules compare what somebody wrote.
+//! Texts as sets of words. The rules compare texts in this form.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,18 @@ use crate::agent::Share;
 #[cfg(test)]
 mod tests;
 
-/// The words of a text that have more characters than that, each once, in lower case. A word is
-/// letters and digits.
+/// The words of a text with more than `longer_than` characters, each once, in lower case. A word
+/// consists of letters and digits.
 pub(super) fn words(text: &str, longer_than: usize) -> BTreeSet<String> {
     all(text, longer_than).collect()
 }
 
-/// The words that say what a text is about: longer than two characters, and none that every text
-/// has.
+/// The words that say what a text is about: they are longer than two characters and not common.
 pub(super) fn keywords(text: &str) -> impl Iterator<Item = String> {
     all(text, 2).filter(|word| !COMMON.contains(&word.as_str()))
 }
 
-/// What two sets have in common, of all that is in either. Two sets of nothing have nothing in
+/// The share of words that are in both sets, of all words in either. Two empty sets have nothing in
 /// common.
 pub(super) fn alike(one: &BTreeSet<String>, two: &BTreeSet<String>) -> Share {
     let common = one.intersection(two).count();

@@ -17,6 +17,7 @@ mod webhooks;
 
 use folkmoot_core::{Action, Actor, Command, Gate, Outcome, Question, gate, gate::ArtifactRef, question};
 use folkmoot_store::{Error, QUEUE, Store, WriteResult};
+use futures_util::future::BoxFuture;
 use tracing::{Instrument, Span, field};
 
 pub use erase::ErasedContent;
@@ -58,7 +59,14 @@ fn is_urgent(command: &Command) -> bool {
 
 impl Engine {
     /// Sends a command to the store. Its result is traced only if somebody traces.
-    pub(crate) async fn write(&self, command: Command) -> Result<WriteResult, Error> {
+    ///
+    /// Boxed, because every verb ends here: otherwise every caller would compile the large future
+    /// of the write again.
+    pub(crate) fn write(&self, command: Command) -> BoxFuture<'_, Result<WriteResult, Error>> {
+        Box::pin(self.write_within_limits(command))
+    }
+
+    async fn write_within_limits(&self, command: Command) -> Result<WriteResult, Error> {
         // The last places are reserved for people who decide and for Folkmoot itself.
         if self.0.store.queued() >= QUEUE - QUEUE / 4 && !is_urgent(&command) {
             return Err(Error::Busy);

@@ -1,10 +1,11 @@
 //! Which secret belongs to which principal. Kept in memory, because every request needs it.
 //!
-//! What a revoked token wants to write is refused in the transaction. All else is answered from
-//! what this node knows: of its own revocations at once, and of those of other nodes by the log, in
-//! which a revocation comes before whatever happens after it. A node that has not heard from the
-//! database for [`SILENCE_MAX`] answers nothing, and a revocation on a shared database is
-//! acknowledged only after that time. So no node heeds a token whose revocation was acknowledged.
+//! A write with a revoked token is refused in its transaction. All other requests are judged by
+//! what this node knows. It knows its own revocations at once, and those of other nodes from the
+//! log, where a revocation precedes everything that happens after it. A node that has not heard
+//! from the database for [`SILENCE_MAX`] answers nothing, and a revocation on a shared database is
+//! acknowledged only after that time. So no node accepts a token after its revocation was
+//! acknowledged.
 
 #[cfg(test)]
 mod tests;
@@ -110,7 +111,8 @@ impl Engine {
         self.0.credentials.of(&hash(secret))
     }
 
-    /// Refuses what is done in a person's name without a command, if the token shows no person.
+    /// Refuses a request that acts in a person's name without a command, unless its token shows
+    /// that the person is present.
     pub fn must_show_person(&self, caller: &Caller) -> Result<(), Refusal> {
         let kind = caller.token.as_ref().and_then(|token| read(&self.0.credentials.known).kinds.get(token).copied());
         kind.map_or(Ok(()), |kind| presence::must_show_person(kind, caller.claims))
@@ -131,7 +133,7 @@ impl Engine {
     pub async fn must_stand(&self, token: Option<&TokenId>) -> Result<(), Error> {
         let Some(token) = token else { return Ok(()) };
         let mut over = self.0.host.sleep(SILENCE_MAX);
-        // First this, then the check: what it has heard by now is in memory.
+        // Before the check, because what this node has heard is then in memory.
         while !self.in_touch() {
             tokio::select! {
                 biased;

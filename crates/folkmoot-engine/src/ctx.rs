@@ -1,10 +1,10 @@
-//! What a workflow is written on: steps that are recorded, and waits that survive anything.
+//! The interface for workflows: steps that are recorded, and waits that survive restarts.
 //!
-//! A workflow's function runs from its top each time the run is taken up, and whatever is in the
-//! journal answers at once. So it must do the same calls in the same order each time: whatever may
-//! differ (the time, chance, the world) comes from a step, or from [`Ctx::now`] and
-//! [`Ctx::random`]. Every call takes a key, which is what replay matches on, and is made by the
-//! function itself: a step that uses the [`Ctx`] fails.
+//! A workflow's function runs from its top each time the run is claimed, and recorded calls return
+//! at once. So the function must make the same calls in the same order each time. Anything that may
+//! differ (the time, randomness, the outside world) must come from a step, or from [`Ctx::now`] and
+//! [`Ctx::random`]. Every call takes a key, by which a replay finds its record. Calls must be made
+//! by the function itself: a step that uses the [`Ctx`] fails.
 
 mod ask;
 mod child;
@@ -36,13 +36,13 @@ pub(crate) use pass::{AGAIN, NOT_RECORDED, Pass, PassEnd, PassWatch, SPINS};
 pub(crate) use step::step_asked_about;
 pub use step::{OnUncertain, Retry, Step};
 
-/// A workflow's way to everything outside it. Clones are the same.
+/// A workflow's access to everything outside it. Clones share the same state.
 #[derive(Clone, Debug)]
 pub struct Ctx {
     pass: Arc<Pass>,
-    /// What keys in this branch begin with.
+    /// The prefix of keys in this branch.
     branch: Arc<str>,
-    /// Counts the calls in this branch.
+    /// The number of calls so far in this branch.
     calls: Arc<AtomicU32>,
 }
 
@@ -61,7 +61,7 @@ macro_rules! key {
 struct CtxCall {
     key: EntryKey,
     kind: EntryKind,
-    /// 0 for calls that the engine makes on its own account, which do not happen in every pass.
+    /// 0 for calls that have no fixed place in the order, because they do not happen in every pass.
     ordinal: u32,
     input: Option<Digest>,
 }
@@ -79,23 +79,24 @@ impl Ctx {
         &self.pass.run.start.session_id
     }
 
-    /// Who started it.
+    /// The principal that started the run.
     pub fn initiator(&self) -> &Name {
         &self.pass.run.start.initiator
     }
 
-    /// In which role.
+    /// The role of that principal.
     pub fn role(&self) -> Role {
         self.pass.run.start.role
     }
 
-    /// Stops the run where it is, for something that a person must mend outside of it: a key that
-    /// is gone, a disk that is full. It says so, and goes on when it is resumed. Never returns.
+    /// Stops the run for something that a person must repair outside it, such as a missing key or a
+    /// full disk. The run shows the message, and continues from here when it is resumed. Never
+    /// returns.
     pub async fn stop<T>(&self, code: &str, message: impl Into<String>) -> T {
         self.pass.end(PassEnd::stop(code, message)).await
     }
 
-    /// Stops the run like [`Ctx::stop`], and returns once it was resumed: what failed before can
+    /// Stops the run like [`Ctx::stop`], but returns after it was resumed. What failed before can
     /// then be done again, under other keys.
     pub async fn stop_until_resumed(
         &self,
@@ -110,14 +111,14 @@ impl Ctx {
         }
     }
 
-    /// What the journal calls a call under this key: with its branch before it, and so like no
-    /// other call of the run.
+    /// The full key in the journal of a call with this key. It includes the branch, so it is unique
+    /// in the run.
     pub fn key_in_run(&self, key: &str) -> String {
         format!("{}{key}", self.branch)
     }
 
-    /// A call under this key, and what the journal has of it. Never returns where the code is not
-    /// what it was.
+    /// Begins a call with this key, and returns its record if there is one. Never returns if the
+    /// call differs from the recorded one, because the code has changed.
     async fn call(&self, kind: EntryKind, key: &str, input: Option<Digest>) -> (CtxCall, Option<JournalLine>) {
         let ordinal = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         self.call_at(kind, key, ordinal, input).await
@@ -152,13 +153,13 @@ impl Ctx {
     }
 }
 
-/// What a value is given as, for the journal.
+/// The digest of a value as JSON, by which the journal recognises an input.
 fn digest_of(value: &impl serde::Serialize) -> Option<Digest> {
     serde_json::to_vec(value).ok().map(|bytes| Digest::of(&bytes))
 }
 
-/// A value of a workflow's own, for its digest. Maps are sorted by it: some are written in another
-/// order each time, which is no other value.
+/// A workflow's value as JSON with sorted maps. Otherwise a map that serializes in another order
+/// each time would have another digest.
 fn canonical(value: &impl serde::Serialize) -> Option<serde_json::Value> {
     serde_json::to_value(value).ok()
 }

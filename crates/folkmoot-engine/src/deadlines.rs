@@ -45,7 +45,7 @@ impl Deadlines {
         }
     }
 
-    /// There may be a deadline that nobody noted.
+    /// Makes the watcher check the store, which may have a deadline that was not noted here.
     pub(crate) fn look(&self) {
         self.sooner.notify_one();
     }

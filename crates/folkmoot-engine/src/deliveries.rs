@@ -47,13 +47,13 @@ pub(crate) struct Deliveries {
     courier: Option<Arc<dyn Courier>>,
     /// Messages in flight or claimed, per channel.
     under_way: Mutex<HashMap<String, usize>>,
-    /// Nothing is in flight.
+    /// Notified when nothing is in flight any more.
     idle: Notify,
     nudged: Notify,
     served: Mutex<SlotHistory>,
     /// Channels that are left to other nodes, and were logged.
     left: Mutex<HashSet<String>>,
-    /// Something was sent or died since the last count.
+    /// Whether something was sent or died since the last count.
     moved: AtomicBool,
 }
 
@@ -74,7 +74,7 @@ impl Deliveries {
         self.courier.is_some()
     }
 
-    /// Something may be due.
+    /// Wakes the watcher, because something may be due.
     pub(crate) fn nudge(&self) {
         self.nudged.notify_one();
     }
@@ -106,7 +106,7 @@ impl SlotHistory {
 struct ChannelSlot {
     engine: Engine,
     channel: String,
-    /// Something was sent with it.
+    /// Whether something was sent with this slot.
     used: bool,
 }
 

@@ -132,7 +132,7 @@ impl Engine {
         self.0.gate_cache.start_over();
         self.0.clearance.start_over(position, holds, epoch);
         self.0.waiters.start_over();
-        self.take_up_again();
+        self.restart_all_runs();
         self.0.deliveries.nudge();
         tracing::warn!("what this node keeps in memory was read again; the log ends at {position}");
         Ok(position)

@@ -1,4 +1,4 @@
-//! Lists in which nobody's entries hide another's.
+//! Lists that alternate between principals, so that nobody's entries hide another's.
 
 use folkmoot_core::Name;
 use folkmoot_store::{Cursor, Error, Page};

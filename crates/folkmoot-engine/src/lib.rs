@@ -159,7 +159,7 @@ impl Engine {
         let barred = store.barred().await?;
         for views in workflows.views() {
             match store.create_views(views).await {
-                // The records are there; whoever queries them with SQL waits until there is room.
+                // Not fatal: the records exist, and only SQL queries need the views.
                 Err(Error::Full) => tracing::error!("the views of workflows cannot be made: {}", Error::Full),
                 created => created?,
             }
@@ -310,8 +310,8 @@ impl Engine {
     }
 
     /// Pending gates, alternating between requesters: the most urgent of each, then the second of
-    /// each, and so on, so that nobody's gates hide another's. At most `limit`, without a next
-    /// page.
+    /// each, and so on, so that nobody's gates hide another's. The requester of a workflow's gate
+    /// is whoever started the run. At most `limit`, without a next page.
     pub async fn interleaved_gates(&self, principal: &Principal, limit: u32) -> Result<Vec<GateView>, Error> {
         let of = |requester: Name, limit: u32, after: Option<Cursor>| {
             let (status, requester) = (Some(GateStatus::Pending), Some(requester));

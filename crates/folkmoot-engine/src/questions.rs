@@ -31,8 +31,8 @@ impl Engine {
         self.0.store.questions(query).await
     }
 
-    /// Pending questions with those who asked them interleaved, as
-    /// [`interleaved_gates`](Self::interleaved_gates) are.
+    /// Pending questions, alternating between askers, like
+    /// [`interleaved_gates`](Self::interleaved_gates).
     pub async fn interleaved_questions(&self, principal: &Principal, limit: u32) -> Result<Vec<QuestionView>, Error> {
         let of = |asker: Name, limit: u32, after: Option<Cursor>| {
             let (status, asked_by) = (Some(QuestionStatus::Pending), Some(asker));

@@ -1,4 +1,4 @@
-//! Reading what workflows have kept.
+//! Reading the records that workflows have kept.
 
 use folkmoot_core::{Principal, RecordQuery, RecordView, run::RunSummary};
 use folkmoot_store::{Error, Page, RunSummaryQuery, Store};
@@ -6,7 +6,7 @@ use folkmoot_store::{Error, Page, RunSummaryQuery, Store};
 use crate::Engine;
 
 impl Engine {
-    /// Some records of runs that `principal` may know of: agents see those of their own.
+    /// The matching records of runs that `principal` may see. Agents see those of their own runs.
     pub async fn records(&self, principal: &Principal, mut query: RecordQuery) -> Result<Vec<RecordView>, Error> {
         if !principal.role.sees_everything() {
             query.initiated_by = Some(principal.name.clone());
@@ -14,7 +14,7 @@ impl Engine {
         self.0.store.records(query).await
     }
 
-    /// A page of the runs that `principal` may know of, in short.
+    /// A page of summaries of the runs that `principal` may see.
     pub async fn run_summaries(
         &self,
         principal: &Principal,

@@ -1,5 +1,5 @@
-//! How many refused attempts of one principal the log keeps: somebody who tries again and again
-//! must not fill it.
+//! Limits how many refused attempts of one principal are recorded in the log, so that repeated
+//! attempts cannot fill it.
 
 use std::{collections::HashMap, sync::Mutex, time::Duration};
 
@@ -8,11 +8,12 @@ use folkmoot_store::Error;
 
 use crate::lock::lock;
 
-/// So many refused attempts of one principal are recorded in [`SPAN`]. Later ones are only counted.
+/// How many refused attempts of one principal are recorded within [`SPAN`]. Further ones are only
+/// counted.
 const RECORDED_MAX: u32 = 60;
 const SPAN: Duration = Duration::from_secs(60 * 60);
 
-/// What this node has seen refused, by principal. There are as many as tokens.
+/// The refused attempts on this node, by principal. There are at most as many principals as tokens.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals(Mutex<HashMap<Name, RefusalCount>>);
 
@@ -35,7 +36,7 @@ impl Refusals {
         }
     }
 
-    /// Takes note of what became of an attempt.
+    /// Counts an attempt if it was refused.
     pub(crate) fn note(&self, attempt: &ReviewAttempt, error: &Error, now: Timestamp) {
         if error.refusal().is_none() {
             return;
@@ -68,7 +69,7 @@ pub(crate) struct ReviewAttempt {
 }
 
 impl ReviewAttempt {
-    /// `None` where a refusal would not be recorded in any case.
+    /// `None` for a command whose refusal is never recorded.
     pub(crate) fn of(command: &Command) -> Option<Self> {
         let name = attempts(command)?.clone();
         Some(Self { name, recorded: command.quota.records_refusals, unrecorded: command.quota.unrecorded })

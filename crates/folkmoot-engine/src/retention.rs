@@ -1,4 +1,4 @@
-//! What is kept how long: contents of what is over, deliveries that arrived, records that expire,
+//! Deletes what is too old: contents of what is over, delivered messages, expired records and
 //! idempotency keys.
 
 use std::{
@@ -11,27 +11,27 @@ use folkmoot_store::{Error, History, RunQuery, Store};
 
 use crate::Engine;
 
-/// How often it is looked for what is too old.
+/// How often to check for old data.
 const HOUR: Duration = Duration::from_secs(3600);
-/// Contents are looked for less often: all rows are read for it.
+/// Contents are checked only every this many times, because all rows must be read for it.
 const CONTENTS_EVERY: u32 = 6;
 /// How many rows are read at once.
 const PAGE: u32 = 500;
-/// How many digests are held in memory while it is found out whether anything needs them.
+/// How many digests are held in memory while checking whether anything needs them.
 const DIGESTS: usize = 20_000;
-/// How many are erased by one command, which is one event.
+/// How many contents one command erases, and one event records.
 const AT_ONCE: usize = 100;
-/// How many deliveries or lines are forgotten at once.
+/// How many deliveries or records are deleted at once.
 const FORGOTTEN_AT_ONCE: u32 = 1000;
 
-/// How long things are kept; `None` is for ever.
+/// How long data is kept; `None` means forever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// Contents, after all that shows them is over.
+    /// Contents, counted from when everything that shows them is over.
     pub contents: Option<Duration>,
-    /// Deliveries, after they arrived.
+    /// Deliveries, counted from when they were delivered.
     pub deliveries: Option<Duration>,
-    /// Idempotency keys, after they were used.
+    /// Idempotency keys, counted from their use.
     pub idempotency: Duration,
 }
 
@@ -42,8 +42,8 @@ impl Default for Retention {
 }
 
 impl Engine {
-    /// Erases the contents of what has been over for long enough, and that nothing else needs.
-    /// Returns how many.
+    /// Erases contents of what has been over for long enough, unless something else needs them.
+    /// Returns how many were erased.
     pub async fn retire(&self) -> Result<u64, Error> {
         let Some(span) = self.0.retention.contents else { return Ok(0) };
         let before = ago(self.now(), span);
@@ -70,7 +70,7 @@ impl Engine {
         Ok(erased)
     }
 
-    /// The runs that are executed here and have not ended.
+    /// The runs that Folkmoot executes and that are not over.
     async fn going_on(&self) -> Result<HashSet<RunId>, Error> {
         let (mut going_on, mut after) = (HashSet::new(), None);
         loop {
@@ -85,8 +85,8 @@ impl Engine {
         }
     }
 
-    /// What is kept of all that was over before then, and where to go on: as much of it as memory
-    /// should hold.
+    /// The contents of what was over before the cutoff, at most about [`DIGESTS`], and where to
+    /// continue.
     async fn old_contents(
         &self,
         mut after: String,
@@ -111,7 +111,7 @@ impl Engine {
         Ok((old, Some(after)))
     }
 
-    /// Leaves out what something needs that is not over, or not for long enough.
+    /// Removes the contents that something needs that is not over, or not for long enough.
     async fn keep_needed(&self, old: &mut HashSet<Digest>, over: &RetentionCutoff) -> Result<(), Error> {
         let mut after = String::new();
         while !old.is_empty() {
@@ -130,12 +130,12 @@ impl Engine {
     }
 }
 
-/// Which rows ended long enough ago that their content may be erased.
+/// Decides which rows have been over for so long that their contents may be erased.
 struct RetentionCutoff {
-    /// Since before then.
+    /// Rows that were over before this time.
     before: Timestamp,
-    /// Runs that are executed here and have not ended. They are replayed from their top, with what
-    /// their gates were decided to and what the runs gave that they started.
+    /// Runs that Folkmoot executes and that are not over. They are replayed from their top, and
+    /// need the decisions on their gates and the results of their children.
     going_on: HashSet<RunId>,
 }
 
@@ -151,13 +151,14 @@ impl RetentionCutoff {
     }
 }
 
-/// The row. One that cannot be read may need anything, so then nothing is erased.
+/// The row of a history. A row that cannot be read may need any content, so it is an error and
+/// nothing is erased.
 fn readable(history: &History) -> Result<Option<&AuditedRow>, Error> {
     let unreadable = |why: &String| Error::Unreadable(format!("the row of {}: {why}", history.stream));
     history.row.as_ref().map(|row| row.as_ref().map_err(unreadable)).transpose()
 }
 
-/// Looks for what is too old, for ever.
+/// Deletes what is too old, forever.
 pub(crate) async fn keep(engine: Engine) {
     for round in 0_u32.. {
         if let Err(error) = forget(&engine, round).await {
@@ -173,7 +174,7 @@ async fn forget(engine: &Engine, round: u32) -> Result<(), Error> {
     if let Some(span) = retention.deliveries {
         while store.forget_deliveries(ago(engine.now(), span), FORGOTTEN_AT_ONCE).await? >= FORGOTTEN_AT_ONCE.into() {}
     }
-    // Each record says itself how long it is kept.
+    // Each record has its own expiry.
     while store.forget_records(engine.now(), FORGOTTEN_AT_ONCE).await? >= FORGOTTEN_AT_ONCE.into() {}
     if retention.contents.is_some() && round.is_multiple_of(CONTENTS_EVERY) {
         let erased = engine.retire().await?;

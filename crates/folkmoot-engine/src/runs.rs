@@ -78,13 +78,13 @@ impl Engine {
         })
     }
 
-    /// Part of the journal of a run that `principal` may see.
+    /// A page of the journal of a run that `principal` may see.
     pub async fn journal(&self, principal: &Principal, query: JournalQuery) -> Result<Vec<JournalLine>, Error> {
         self.run(principal, &query.run).await?;
         self.0.store.journal(query).await
     }
 
-    /// How a wait ended, if it has. The journal only names what it waits for.
+    /// How a wait ended, if it has. The journal records only what the run waits for.
     pub async fn awaited(&self, waits: &Waits) -> Result<Option<RunWaitOutcome>, Error> {
         let store = &self.0.store;
         Ok(match waits {

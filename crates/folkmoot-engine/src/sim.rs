@@ -1,9 +1,8 @@
-//! Simulation: a workflow, a clock that jumps, people who decide, and a crash wherever one wants
-//! it.
+//! Simulates a workflow, with a virtual clock, simulated people, and a crash at any point.
 //!
-//! Everything runs in one thread on a database in memory, and what happens next is drawn from a
-//! seed: so a simulation has one course, and whoever finds a fault can see it again. A crash drops
-//! the whole engine; what was committed stays, and another engine goes on with it.
+//! Everything runs in one thread on a database in memory, and a seed determines what happens next.
+//! So a simulation is deterministic, and a failure can be reproduced. A crash drops the whole
+//! engine. What was committed stays, and another engine continues with it.
 //!
 //! ```
 //! use folkmoot_engine::{
@@ -58,19 +57,18 @@ use world::World;
 
 use crate::{Engine, EngineSettings, Failure, Host, Workflows, ctx::step_asked_about, lock::lock};
 
-/// How often the people look at what waits for them.
+/// How often the simulated people check what waits for them.
 const PEOPLE_LOOK: Duration = Duration::from_secs(5);
-/// A simulation that takes longer, by its own clock, is going nowhere.
+/// A simulation that takes longer, by its own clock, makes no progress.
 const SIMULATION_TIMEOUT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// What the people say to a gate.
+/// How the simulated people decide on a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulatedDecision {
-    /// In a word.
     pub choice: Choice,
-    /// What to do otherwise.
+    /// For an adjustment: what should change.
     pub feedback: Option<String>,
-    /// What they write instead.
+    /// For an adjustment: the replacement text.
     pub edited: Option<String>,
 }
 
@@ -83,7 +81,7 @@ impl From<Choice> for SimulatedDecision {
 type DecideFn = dyn Fn(&Gate) -> Option<SimulatedDecision> + Send + Sync;
 type ReplyFn = dyn Fn(&Question) -> Option<Value> + Send + Sync;
 
-/// What is simulated.
+/// A workflow to simulate, and how people behave.
 #[derive(Clone)]
 pub struct Scenario {
     workflows: Workflows,
@@ -91,11 +89,10 @@ pub struct Scenario {
     input: Value,
     seed: u64,
     effects: SimulatedEffects,
-    /// Whoever is not told what to say approves, and looks before saying whether something was
-    /// done.
+    /// By default people approve. Asked whether a step was done, they check its effect first.
     decide: Option<Arc<DecideFn>>,
     answer: Arc<ReplyFn>,
-    /// How often the people resume the run where it stops.
+    /// How often the people resume the run if it stops.
     resumes: u32,
 }
 
@@ -106,8 +103,8 @@ impl fmt::Debug for Scenario {
 }
 
 impl Scenario {
-    /// One run of this workflow. People approve every gate, and answer every question with its
-    /// first option; asked whether a step was done, they look whether its effect has happened.
+    /// One run of this workflow. People approve every gate and answer every question with its first
+    /// option. Asked whether a step was done, they check whether its effect has happened.
     pub fn new(workflows: Workflows, workflow: &str, input: impl Serialize) -> Self {
         Self {
             workflows,
@@ -123,35 +120,36 @@ impl Scenario {
         }
     }
 
-    /// What happens next is drawn from this.
+    /// The seed that determines what happens next.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Where the workflow's steps leave their traces.
+    /// The effects that the workflow's steps report to.
     #[must_use]
     pub fn effects(mut self, effects: SimulatedEffects) -> Self {
         self.effects = effects;
         self
     }
 
-    /// What the people say to a gate; nothing, for now, where this is `None`.
+    /// How the people decide on a gate; `None` leaves it undecided for now.
     #[must_use]
     pub fn decide(mut self, decide: impl Fn(&Gate) -> Option<SimulatedDecision> + Send + Sync + 'static) -> Self {
         self.decide = Some(Arc::new(decide));
         self
     }
 
-    /// How often the people resume the run where it stops; else that is its end.
+    /// How often the people resume the run if it stops. After that a stop is the end of the
+    /// simulation.
     #[must_use]
     pub fn resume(mut self, times: u32) -> Self {
         self.resumes = times;
         self
     }
 
-    /// What the people say to a question; nothing, for now, where this is `None`.
+    /// How the people answer a question; `None` leaves it open for now.
     #[must_use]
     pub fn answer(mut self, answer: impl Fn(&Question) -> Option<Value> + Send + Sync + 'static) -> Self {
         self.answer = Arc::new(answer);
@@ -159,24 +157,25 @@ impl Scenario {
     }
 }
 
-/// What steps did to the world, which no crash undoes. Each effect is named as its step's key.
+/// The effects of steps on the outside world, which no crash undoes. Each effect has the key of its
+/// step.
 #[derive(Clone, Debug, Default)]
 pub struct SimulatedEffects(Arc<Mutex<BTreeMap<String, Effect>>>);
 
 #[derive(Clone, Debug, Default)]
 struct Effect {
     count: u32,
-    /// What it gave last.
+    /// The last result.
     gave: Value,
 }
 
 impl SimulatedEffects {
-    /// It happens once more.
+    /// Counts one more occurrence of the effect.
     pub fn happen(&self, key: impl Into<String>) -> Ready<Result<(), Failure>> {
         self.give(key, ())
     }
 
-    /// It happens once more, and gives this.
+    /// Counts one more occurrence of the effect, and returns `result`.
     pub fn give<T: Serialize>(&self, key: impl Into<String>, result: T) -> Ready<Result<T, Failure>> {
         let gave = serde_json::to_value(&result).expect("what a step gives is JSON");
         let mut effects = lock(&self.0);
@@ -186,7 +185,7 @@ impl SimulatedEffects {
         std::future::ready(Ok(result))
     }
 
-    /// How often it has happened.
+    /// How often the effect has happened.
     pub fn count(&self, key: &str) -> u32 {
         lock(&self.0).get(key).map_or(0, |effect| effect.count)
     }
@@ -195,7 +194,7 @@ impl SimulatedEffects {
         lock(&self.0).iter().map(|(key, effect)| (key.clone(), effect.count)).collect()
     }
 
-    /// What somebody says who goes and looks.
+    /// The decision of a person who checks whether the effect has happened.
     fn tell(&self, gate: &Gate) -> SimulatedDecision {
         let done = step_asked_about(gate).and_then(|key| lock(&self.0).get(key).map(|effect| effect.gave.to_string()));
         match done {
@@ -208,26 +207,27 @@ impl SimulatedEffects {
 /// The result of a simulation.
 #[derive(Clone, Debug)]
 pub struct SimulationReport {
-    /// What the run gave, or failed or stopped with.
+    /// The output of the run, or the failure with which it failed or stopped.
     pub outcome: Result<Value, Failure>,
-    /// How many commands were written.
+    /// The number of commands that were written.
     pub appends: u64,
     /// How often each effect happened.
     pub effects: BTreeMap<String, u32>,
     /// The keys of the steps that were in flight at the crash.
     pub in_flight: Vec<String>,
-    /// What each step of the run, and of those that it started, is.
+    /// The kind of each step of the run and of its children.
     pub kinds: BTreeMap<String, EntryKind>,
-    /// What each of them has kept, a line for each record.
+    /// The records of the run and of its children, one line each.
     pub kept: Vec<String>,
-    /// What the log says of the run, its gates and its questions, in order, beside its steps: each
-    /// event's type and payload.
+    /// The events of the run, its gates and its questions, except for its steps, in order: the type
+    /// and payload of each.
     pub told: Vec<(String, String)>,
-    /// The hash of the log's last event: two simulations with the same had the same course.
+    /// The hash of the last event of the log. Two simulations with the same hash took the same
+    /// course.
     pub head: Digest,
 }
 
-/// Simulates a run from its start to its end, with a crash on the way.
+/// Simulates a run from its start to its end, with this crash.
 pub fn simulate(scenario: &Scenario, crash: Crash) -> SimulationReport {
     let world = World::new(scenario.seed);
     let store = Sqlite::in_memory(world.clock()).expect("a database in memory opens");
@@ -250,22 +250,23 @@ pub fn simulate(scenario: &Scenario, crash: Crash) -> SimulationReport {
     SimulationReport { outcome, appends, effects, in_flight, kinds, kept, told, head }
 }
 
-/// Simulates without a crash, then with one before and after every single append, and compares. The
-/// outcome must always be the same, and so must what debates keep; what is `once` must happen as
-/// often as it does in calm; what is repeatable may happen once more where it was in flight.
+/// Simulates once without a crash, then with a crash before and after every single append, and
+/// compares. The outcome and the records must always be the same. A `once` step must happen exactly
+/// as often as without a crash. A repeatable step may happen once more if it was in flight.
 ///
 /// # Panics
 ///
-/// If it is not so; it says where, and with which seed.
+/// If a simulation differs. The message says where, and with which seed.
 pub fn crash_everywhere(scenario: impl Fn() -> Scenario + Sync) -> Vec<SimulationReport> {
     everywhere(scenario, &[Crash::Before, Crash::After])
 }
 
-/// The same without a crash: of every single append nobody is told, once, whether it was made.
+/// Like [`crash_everywhere`], but without a crash: for every single append there is a simulation in
+/// which the caller never learns whether it was made.
 ///
 /// # Panics
 ///
-/// If the outcome is not always the same, or something happens more often than in calm.
+/// If the outcome is not always the same, or something happens more often than otherwise.
 pub fn untold_everywhere(scenario: impl Fn() -> Scenario + Sync) -> Vec<SimulationReport> {
     everywhere(scenario, &[Crash::Untold])
 }
@@ -280,7 +281,7 @@ fn everywhere(scenario: impl Fn() -> Scenario + Sync, crashes: &[fn(u64) -> Cras
         compare(&calm, &stormy, &format!("{crash:?}, seed {}", scenario.seed));
         stormy
     };
-    // Each is a world of its own.
+    // The simulations are independent, so they run in parallel.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         let storm = &storm;
@@ -306,13 +307,13 @@ fn compare(calm: &SimulationReport, stormy: &SimulationReport, place: &str) {
     assert_eq!(stormy.effects.len(), calm.effects.len(), "an effect is missing: {place}");
 }
 
-/// The life of one process.
+/// How one simulated process ended.
 enum Life {
     Ended(FinishedLife),
     Crashed(Vec<String>),
 }
 
-/// What is left of a life that ended in peace.
+/// The results of a process that did not crash.
 struct FinishedLife {
     outcome: Result<Value, Failure>,
     kinds: BTreeMap<String, EntryKind>,
@@ -394,8 +395,7 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<FinishedLi
         for JournalLine { entry, .. } in engine.journal(&starter, query).await? {
             match (entry.kind, &entry.state) {
                 (_, EntryState::Waiting(Waits::Run(child))) => runs.push(child.clone()),
-                // Where runs that it started have a step of the same name, that which must not
-                // repeat counts.
+                // If children have a step with the same key, `once` takes precedence.
                 (EntryKind::Once, _) => drop(kinds.insert(entry.key.to_string(), EntryKind::Once)),
                 (EntryKind::Step, _) => drop(kinds.entry(entry.key.to_string()).or_insert(EntryKind::Step)),
                 _ => {}
@@ -406,8 +406,7 @@ async fn live_through(engine: &Engine, scenario: &Scenario) -> Result<FinishedLi
     Ok(FinishedLife { outcome, kinds, kept, told, head })
 }
 
-/// The records of a run, each without when and where it was written, and how long it took; and that
-/// they are what the log says.
+/// The records of a run, without times and durations. Also checks that they agree with the log.
 async fn kept_by(engine: &Engine, run: &RunId) -> Result<Vec<String>, Error> {
     let store = &engine.0.store;
     let query = RecordQuery { runs: vec![run.clone()], limit: u32::MAX, ..RecordQuery::default() };
@@ -420,12 +419,12 @@ async fn kept_by(engine: &Engine, run: &RunId) -> Result<Vec<String>, Error> {
     if !kept.is_empty() {
         assert_eq!(crate::verify(store).await?.problems, [], "what {run} has kept is not what the log says");
     }
-    // Branches write in whichever order they get to it.
+    // Branches write in any order.
     kept.sort();
     Ok(kept)
 }
 
-/// Removes what is measured by the real clock, also from JSON that a field holds as text.
+/// Removes durations, which the real clock measures, also from JSON that a field holds as text.
 fn remove_durations(fields: &mut serde_json::Value) {
     match fields {
         serde_json::Value::Object(fields) => {
@@ -442,7 +441,7 @@ fn remove_durations(fields: &mut serde_json::Value) {
     }
 }
 
-/// Looks at what waits, and says what the scenario has them say.
+/// The simulated people: decide on gates and answer questions as the scenario says.
 async fn people(engine: Engine, scenario: Scenario) {
     let alice = person("alice", Role::Admin);
     loop {
@@ -454,7 +453,7 @@ async fn people(engine: Engine, scenario: Scenario) {
             };
             let Some(SimulatedDecision { choice, feedback, edited }) = said else { continue };
             let review = Review { feedback, edited, ..Review::on(&view.gate, choice, "simulated") };
-            // Somebody, or the clock, may have been faster.
+            // The gate may have been decided or timed out since.
             let _ = engine.decide(alice.clone().into(), review).await;
         }
         let status = Some(folkmoot_core::question::QuestionStatus::Pending);

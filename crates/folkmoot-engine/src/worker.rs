@@ -34,25 +34,25 @@ use crate::{
     step_limit::FairStepLimit,
 };
 
-/// Looked for at least this often: another node may have died, or fired a timer.
+/// Check at least this often: another node may have died, or fired a timer.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How many runs are claimed at once, so that they share commits.
 const CLAIMS: usize = 64;
-/// How long one poll of a workflow may take. It only makes calls and waits, and so is done in a
-/// moment.
+/// How long one poll of a workflow may take. A workflow only makes calls and waits, so a poll takes
+/// moments.
 const POLL_MAX: Duration = Duration::from_secs(10);
 
-/// How much a node works on at the same time.
+/// The limits of a node's worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerSettings {
-    /// Runs that it has taken and that do not wait.
+    /// The number of runs that are executed at once. Parked runs do not count.
     pub runs_at_once: usize,
-    /// Steps in flight, of all runs.
+    /// The number of steps in flight, of all runs together.
     pub steps_at_once: usize,
-    /// How long after its last sign of life others may take its runs.
+    /// How long after a node's last heartbeat other nodes may claim its runs.
     pub lease: Duration,
-    /// How long after its start it takes the first. Whoever is there only for a moment begins
-    /// nothing that it could not end.
+    /// How long after its start the node claims its first run, so that a short-lived node begins
+    /// nothing that it cannot end.
     pub begins_after: Duration,
 }
 
@@ -68,17 +68,17 @@ pub(crate) struct Worker {
     workflows: Workflows,
     names: Vec<WorkflowName>,
     lease: Duration,
-    /// By the store's clock; from then on others may take this node's runs.
+    /// The end of the lease, by the store's clock. From then on others may claim this node's runs.
     alive_until_micros: AtomicI64,
-    /// How often others could have taken them while this node lived.
+    /// How often the lease has lapsed, so that others could have claimed this node's runs.
     lapses: AtomicU64,
     pub(crate) step_limit: FairStepLimit,
     slots: Arc<Semaphore>,
-    /// In an order, so that a simulation has one course.
+    /// The runs that this node executes. Sorted, so that a simulation is deterministic.
     active: Mutex<BTreeMap<RunId, Active>>,
     in_flight: Mutex<HashMap<(RunId, String), usize>>,
-    /// Runs that this node may have and does not work on: whether they were claimed was never told,
-    /// or whoever worked on them panicked.
+    /// Runs that this node may own but does not execute: the result of the claim is unknown, or the
+    /// task that executed the run panicked.
     unattended: Mutex<Vec<RunId>>,
     ready: Notify,
 }
@@ -113,7 +113,7 @@ impl Worker {
         !self.names.is_empty()
     }
 
-    /// Says what it knows where it does not know this one.
+    /// Fails if this node does not have the workflow. The error lists those that it has.
     pub(crate) fn must_know(&self, name: &WorkflowName) -> Result<(), String> {
         let known: Vec<_> = self.names.iter().map(|name| name.as_str()).collect();
         match known.as_slice() {
@@ -123,12 +123,12 @@ impl Worker {
         }
     }
 
-    /// Something may be ready.
+    /// Wakes the worker, because a run may be ready.
     pub(crate) fn nudge(&self) {
         self.ready.notify_one();
     }
 
-    /// Notes that a step is in flight until what this returns is dropped.
+    /// Records that a step is in flight until the returned guard is dropped.
     pub(crate) fn in_flight(&self, run: &RunId, key: &str) -> InFlight<'_> {
         let place = (run.clone(), key.to_owned());
         *lock(&self.in_flight).entry(place.clone()).or_default() += 1;
@@ -158,12 +158,12 @@ impl Engine {
         &self.0.worker
     }
 
-    /// This node's name, which it has until it ends.
+    /// This node's name. It is new at each start.
     pub fn node(&self) -> &Name {
         &self.0.worker.node
     }
 
-    /// How many runs this node works on just now.
+    /// The number of runs that this node executes now.
     pub fn active_runs(&self) -> usize {
         lock(&self.0.worker.active).len()
     }
@@ -175,41 +175,42 @@ impl Engine {
         steps
     }
 
-    /// Whether nobody can have taken this node's runs.
+    /// Whether this node's lease holds, so that nobody else can have claimed its runs.
     pub(crate) fn has_lease(&self) -> bool {
         self.now().as_micros() < self.0.worker.alive_until_micros.load(Ordering::SeqCst)
     }
 
-    /// The same at two moments means that nobody can have taken this node's runs between them;
-    /// `None` says nothing.
+    /// The number of the present lease; `None` if it has lapsed. If two calls return the same
+    /// number, nobody can have claimed this node's runs between them.
     pub(crate) fn lease(&self) -> Option<u64> {
         self.has_lease().then(|| self.0.worker.lapses.load(Ordering::SeqCst))
     }
 
-    /// Gives a sign of life.
+    /// Sends a heartbeat, which renews the lease.
     pub(crate) async fn beat(&self, alone: bool) -> Result<(), Error> {
         let worker = self.worker();
-        // Taken before it is sent: the lease that the store gives ends no sooner.
+        // Measured before sending, so that the lease does not end before this node believes it
+        // does.
         let sent = self.now();
         let action = node::Action::Heartbeat { node: worker.node.clone(), span: worker.lease, alone };
         self.execute_command(self.system_command(action)).await?;
         if !self.has_lease() {
-            // In this order: whoever finds the new lease also finds that the old one was over.
+            // Before the new end is stored, so that a reader of the new lease also sees the lapse.
             worker.lapses.fetch_add(1, Ordering::SeqCst);
         }
         worker.alive_until_micros.store(sent.plus(worker.lease).as_micros(), Ordering::SeqCst);
         Ok(())
     }
 
-    /// Gives the first sign of life. Where nobody else can write, whoever worked before is dead,
-    /// and its runs need not wait for its lease.
+    /// Sends the first heartbeat. If no other node can use the database, the previous node is dead,
+    /// and its runs can be claimed before its lease is over.
     pub(crate) async fn begin_work(&self) -> Result<(), Error> {
         self.beat(!self.0.store.is_shared()).await
     }
 
-    /// Lets go of this node's runs, so that others need not wait until its lease is over.
+    /// Releases this node's runs, so that others need not wait for the end of its lease.
     pub(crate) async fn leave(&self) {
-        // Whoever has never worked has nothing to let go of.
+        // A node without a heartbeat has no runs.
         if self.worker().alive_until_micros.load(Ordering::SeqCst) == i64::MIN {
             return;
         }
@@ -220,10 +221,10 @@ impl Engine {
         }
     }
 
-    /// Stops working on every run of this node and takes it up again from what the database has:
-    /// what a run has been told may be lost, and it must not go on after a decision that was never
-    /// made.
-    pub(crate) fn take_up_again(&self) {
+    /// Restarts every run of this node from the database, after the database has lost the end of
+    /// its log. A decision that a run has seen may be lost, and the run must not continue after a
+    /// decision that was never made.
+    pub(crate) fn restart_all_runs(&self) {
         let worker = self.worker();
         let stopped: Vec<RunId> = {
             let active = lock(&worker.active);
@@ -234,7 +235,7 @@ impl Engine {
         worker.nudge();
     }
 
-    /// Takes the next event of the log.
+    /// Applies the next event of the log.
     pub(crate) fn hear(&self, event: &Event) {
         let worker = self.worker();
         if !worker.has_workflows() {
@@ -263,7 +264,7 @@ impl Engine {
         }
     }
 
-    /// Drops a run that is over, and ends those that it started.
+    /// Stops executing a run that is over, and cancels its children on this node.
     fn end_with(&self, run: &str) {
         let active = lock(&self.worker().active);
         if let Some(active) = active.get(run) {
@@ -274,7 +275,8 @@ impl Engine {
         for (child, _) in children {
             let (engine, child) = (self.clone(), child.clone());
             self.spawn(async move {
-                // Until it works: as long as this node works on the child, nobody else ends it.
+                // Retried until it succeeds: while this node executes the child, nobody else ends
+                // it.
                 while let Err(error) = engine.end_child(&child).await {
                     tracing::warn!(run.id = %child, "run {child}: cannot be ended just now: {error}");
                     engine.0.host.sleep(LOOK_EVERY).await;
@@ -283,7 +285,7 @@ impl Engine {
         }
     }
 
-    /// Ends a run because the one that started it is over.
+    /// Cancels a run because its parent is over.
     async fn end_child(&self, run: &RunId) -> Result<(), Error> {
         let reason = "the run that started it is over".to_owned();
         match self.execute_command(self.system_command(run::Action::Cancel { run: run.clone(), reason })).await {
@@ -293,7 +295,7 @@ impl Engine {
     }
 }
 
-/// Whether such an event may have woken a run.
+/// Whether an event of this kind may have woken a run.
 fn frees(kind: &str) -> bool {
     matches!(
         kind,
@@ -308,7 +310,7 @@ fn frees(kind: &str) -> bool {
     )
 }
 
-/// Gives signs of life, for ever.
+/// Sends heartbeats forever.
 pub(crate) async fn live(engine: Engine, begins_after: Duration) {
     engine.0.host.sleep(begins_after).await;
     let beats = engine.worker().lease / 3;
@@ -321,8 +323,8 @@ pub(crate) async fn live(engine: Engine, begins_after: Duration) {
     }
 }
 
-/// Ends runs whose workflow does not let go of its thread, for ever. The thread itself cannot be
-/// stopped; it ends at the workflow's next call, or with the process.
+/// Stops or fails runs whose workflow blocks its thread. Runs forever. The thread itself cannot be
+/// stopped; it is free at the workflow's next call, or ends with the process.
 pub(crate) async fn watch(engine: Engine) {
     loop {
         engine.0.host.sleep(LOOK_EVERY).await;
@@ -341,7 +343,8 @@ pub(crate) async fn watch(engine: Engine) {
             tracing::error!(run.id = %id, "run {id}: {BLOCKS}");
             let end = if is_over { PassEnd::out_of_time(&run) } else { PassEnd::stop(SPINS, BLOCKS) };
             match engine.execute_command(engine.system_command(drive::action(&run, end))).await {
-                // Refused where it is over, or another's: then nobody works on it here either.
+                // A refusal means that the run is over or belongs to another node. Then it is not
+                // executed here either.
                 Ok(_) | Err(Error::Refused(_)) => gone.cancel(),
                 Err(error) => tracing::warn!(run.id = %id, "run {id}: cannot be stopped just now: {error}"),
             }
@@ -352,7 +355,7 @@ pub(crate) async fn watch(engine: Engine) {
 const BLOCKS: &str = "its workflow's code does not let go of its thread: it computes, blocks or loops without end between two calls, \
                       which is a defect of the workflow. Such work belongs into a step";
 
-/// Takes runs that are ready, for ever. Unless it has begun already, it begins first.
+/// Claims ready runs forever. Sends the first heartbeat unless that was done already.
 pub(crate) async fn work(engine: Engine, begins_after: Duration, begun: bool) {
     if !begun {
         engine.0.host.sleep(begins_after).await;
@@ -373,8 +376,8 @@ pub(crate) async fn work(engine: Engine, begins_after: Duration, begun: bool) {
         });
         looks_for_orphans = tokio::select! {
             biased;
-            // First, and not begun anew each time: whoever always has something to do must not
-            // leave a dead node's runs.
+            // First, and not restarted in each round, so that a busy node also finds the runs of
+            // dead nodes.
             () = &mut look => true,
             // There may be more.
             () = std::future::ready(()), if took => false,
@@ -386,7 +389,7 @@ pub(crate) async fn work(engine: Engine, begins_after: Duration, begun: bool) {
     }
 }
 
-/// Takes what it can; whether it took any.
+/// Claims as many runs as possible, and returns whether there were any.
 async fn take_ready(engine: &Engine, orphans: bool) -> Result<bool, Error> {
     let worker = engine.worker();
     let limit = worker.slots.available_permits().min(CLAIMS);
@@ -394,25 +397,25 @@ async fn take_ready(engine: &Engine, orphans: bool) -> Result<bool, Error> {
         return Ok(false);
     }
     if !engine.has_lease() {
-        // It was stopped for a while, or could not reach the database.
+        // This process was suspended, or could not reach the database.
         engine.beat(false).await?;
     }
-    // Those first that have waited longest: of what is ready there may always be enough.
+    // Orphans come first, because there may always be enough ready runs.
     let mut found = Vec::new();
     if orphans {
         found.extend(engine.0.store.orphans(&worker.names, limit as u32).await?);
     }
     found.extend(engine.0.store.ready(&worker.names, limit as u32).await?);
-    // After all that can fail, and no more than can be taken: what is lost of these nobody finds
-    // again.
+    // Drained after everything that can fail, and no more than can be claimed, because nobody else
+    // finds these runs again.
     let mut wanted: Vec<RunId> = {
         let mut unattended = lock(&worker.unattended);
         let count = limit.min(unattended.len());
         unattended.drain(..count).collect()
     };
     wanted.extend(found);
-    // A second claim of the same run would only throw the first one out. Whatever is left over is
-    // found again.
+    // A second claim of the same run would displace the first. Runs beyond the limit are found
+    // again.
     let mut seen = HashSet::new();
     wanted.retain(|id| seen.insert(id.clone()));
     wanted.truncate(limit);
@@ -442,7 +445,7 @@ async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
             });
             Ok(true)
         }
-        // The run that started it is over.
+        // The parent is over.
         Ok(_) => engine.end_child(&id).await.map(|()| true),
         // Another node was faster.
         Err(Error::Refused(_)) => Ok(false),
@@ -454,8 +457,8 @@ async fn claim(engine: &Engine, id: RunId) -> Result<bool, Error> {
     claimed
 }
 
-/// A run that this node works on. Where this is dropped before the work has ended, somebody else
-/// must go on with it.
+/// A run that this node executes. If it is dropped before the execution has ended, the run becomes
+/// unattended and is claimed again.
 struct AttendedRun {
     engine: Engine,
     run: RunId,
@@ -496,13 +499,14 @@ impl Drop for AttendedRun {
             }
         }
         drop(active);
-        // In this order: whoever is nudged looks at once whether there is room.
+        // The slot is freed first, because the worker checks for a free slot as soon as it is
+        // woken.
         drop(self.slot.take());
         worker.nudge();
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

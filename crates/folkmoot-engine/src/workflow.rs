@@ -7,42 +7,41 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::Ctx;
 
-/// Why a step, or a whole run, failed. Any error becomes one with `?`.
+/// Why a step or a run failed. `?` converts any error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Which sort of error: a retry policy, and whoever handles it, look at this.
+    /// The error code, by which retry policies and callers tell failures apart.
     pub code: String,
     pub message: String,
-    /// Why a step that failed so is not over: it is done later, under the same key.
+    /// Set if the step has not finally failed: it is done later, under the same key.
     pub hindrance: Option<Hindrance>,
 }
 
 /// Why a step cannot be done for now, although nothing is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hindrance {
-    /// A provider is away, limits us, or wants to be paid. The step waits and is tried again, first
-    /// after seconds, then after minutes. While nothing else of the run goes on, the run is parked,
-    /// and says for whom it waits.
+    /// A model provider is unavailable, limits the rate, or wants to be paid. The step waits and is
+    /// retried, first after seconds, then after minutes. If the run has nothing else to do, it is
+    /// parked and shows which provider it waits for.
     Outage {
-        /// Whose outage.
         provider: String,
-        /// How long the provider wants to be left alone.
+        /// How long the provider asks to wait.
         retry_after: Option<Duration>,
-        /// How long it is waited for, from the first attempt or since a person resumed the run.
-        /// Then the run stops, and can be resumed.
+        /// How long to wait for the provider, counted from the first attempt or from when a person
+        /// resumed the run. After that the run stops, and can be resumed.
         wait_max: Duration,
     },
-    /// Only a person can mend it. The run stops; the step is tried again when the run is resumed.
+    /// Only a person can repair it. The run stops, and the step is retried when the run is resumed.
     NeedsPerson,
 }
 
 impl Failure {
-    /// With a code of one's own.
+    /// A failure with this code.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), hindrance: None }
     }
 
-    /// The same, of a step that is not over for it.
+    /// Marks a failure that is not final: the step is done later.
     #[must_use]
     pub fn hindered_by(self, hindrance: Hindrance) -> Self {
         Self { hindrance: Some(hindrance), ..self }
@@ -55,7 +54,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// As `anyhow` does it: so that `?` works on every error, this is none itself.
+/// `Failure` does not implement `Error`, so that this covers every error (as in `anyhow`).
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Self {
         let mut message = error.to_string();
@@ -100,13 +99,13 @@ impl fmt::Debug for Workflows {
 }
 
 impl Workflows {
-    /// None yet.
+    /// No workflows.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// And this one. Code that does other steps than before gets a new version: runs go on under
-    /// the version that they were started with.
+    /// Adds a workflow. Code that makes other calls than before needs a new version, because runs
+    /// continue with the version that they started with.
     ///
     /// # Panics
     ///
@@ -134,7 +133,8 @@ impl Workflows {
         self
     }
 
-    /// And views over the records that they keep, which are made when the engine starts.
+    /// Adds views over the records that the workflows keep. They are created when the engine
+    /// starts.
     #[must_use]
     pub fn with_views(mut self, views: &'static [View]) -> Self {
         self.views.push(views);
@@ -145,17 +145,14 @@ impl Workflows {
         &self.views
     }
 
-    /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &WorkflowName> {
         self.functions.keys()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty()
     }
 
-    /// Whether this one is there.
     pub fn has(&self, name: &WorkflowName) -> bool {
         self.functions.contains_key(name)
     }

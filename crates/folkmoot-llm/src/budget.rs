@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
 
 use crate::{FailureKind, Hear, Model, ModelAnswer, ModelFailure, ModelRequest, TokenUsage, price::Price};
 
@@ -68,9 +69,11 @@ pub struct SharedBudget {
     budget: Budget,
     /// Its sums are whole after every statement, so what a panic left is right.
     account: Mutex<Account>,
+    /// Wakes the calls that wait for others to be settled.
+    settled: Notify,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Account {
     spent: Spent,
     reserved: Spent,
@@ -82,7 +85,7 @@ impl SharedBudget {
     /// Grants the budget for the first time.
     pub fn new(budget: Budget) -> Arc<Self> {
         let account = Account { spent: Spent::default(), reserved: Spent::default(), times: 1 };
-        Arc::new(Self { budget, account: Mutex::new(account) })
+        Arc::new(Self { budget, account: Mutex::new(account), settled: Notify::new() })
     }
 
     /// Records what was spent elsewhere, for example before a restart.
@@ -95,6 +98,7 @@ impl SharedBudget {
     pub fn refill(&self) {
         let mut account = self.account.lock();
         account.times = account.times.saturating_add(1);
+        self.settled.notify_waiters();
     }
 
     /// How often the budget was granted, including the first time.
@@ -112,26 +116,47 @@ impl SharedBudget {
         self.account.lock().spent
     }
 
-    /// Reserves the most that a call may cost, if the budget has room for it.
-    pub fn reserve(self: &Arc<Self>, most: Spent) -> Result<Reservation, String> {
+    /// Reserves the most that a call may cost. If only the reservations of other calls are in the
+    /// way, waits for those calls, because most of them cost less than they reserved.
+    ///
+    /// # Errors
+    /// If what is spent leaves no room for the call.
+    pub async fn reserve(self: &Arc<Self>, most: Spent) -> Result<Reservation, String> {
+        loop {
+            let settled = self.settled.notified();
+            tokio::pin!(settled);
+            // From here on a settlement is noticed.
+            settled.as_mut().enable();
+            if let Some(reservation) = self.try_reserve(most)? {
+                return Ok(reservation);
+            }
+            settled.await;
+        }
+    }
+
+    /// `None` if the reservations of other calls are in the way.
+    fn try_reserve(self: &Arc<Self>, most: Spent) -> Result<Option<Reservation>, String> {
         let mut account = self.account.lock();
-        let promised = account.spent.plus(account.reserved);
-        let wanted = promised.plus(most);
-        let Account { times, .. } = *account;
+        let Account { spent, reserved, times } = *account;
         let given = |once: Option<u64>| once.map(|once| once.saturating_mul(times));
-        if let Some(tokens) = given(self.budget.tokens).filter(|tokens| wanted.tokens > *tokens) {
-            let gone = promised.tokens;
+        let (tokens, usd) = (given(self.budget.tokens), given(self.budget.usd_micros));
+        let wanted = spent.plus(most);
+        if let Some(tokens) = tokens.filter(|tokens| wanted.tokens > *tokens) {
             return Err(format!(
-                "{gone} of {tokens} tokens are spent or reserved, and this call may take {}",
-                most.tokens
+                "{} of {tokens} tokens are spent, and this call may take {}",
+                spent.tokens, most.tokens
             ));
         }
-        if let Some(usd) = given(self.budget.usd_micros).filter(|usd| wanted.usd_micros > *usd) {
-            let [gone, usd, most] = [promised.usd_micros, usd, most.usd_micros].map(dollars);
-            return Err(format!("{gone} of {usd} are spent or reserved, and this call may cost {most}"));
+        if let Some(usd) = usd.filter(|usd| wanted.usd_micros > *usd) {
+            let [gone, usd, most] = [spent.usd_micros, usd, most.usd_micros].map(dollars);
+            return Err(format!("{gone} of {usd} are spent, and this call may cost {most}"));
         }
-        account.reserved = account.reserved.plus(most);
-        Ok(Reservation { shared_budget: Arc::clone(self), most, settled: false })
+        let wanted = wanted.plus(reserved);
+        if tokens.is_some_and(|tokens| wanted.tokens > tokens) || usd.is_some_and(|usd| wanted.usd_micros > usd) {
+            return Ok(None);
+        }
+        account.reserved = reserved.plus(most);
+        Ok(Some(Reservation { shared_budget: Arc::clone(self), most, settled: false }))
     }
 }
 
@@ -161,6 +186,7 @@ impl Reservation {
         account.reserved = account.reserved.minus(self.most);
         account.spent = account.spent.plus(spent);
         self.settled = true;
+        self.shared_budget.settled.notify_waiters();
     }
 }
 
@@ -197,6 +223,7 @@ impl Model for BudgetedModel {
             let reservation = self
                 .shared_budget
                 .reserve(self.spent(&most))
+                .await
                 .map_err(|detail| ModelFailure::new("budget", FailureKind::BudgetExceeded, detail))?;
             let mut listening =
                 BudgetedHear { hear, bytes: 0, reservation: Some(reservation), budgeted: self, request };

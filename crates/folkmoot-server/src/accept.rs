@@ -42,7 +42,7 @@ use tower::ServiceExt;
 use self::{heads::Heads, places::ConnectionSlot};
 pub(crate) use self::{
     hosts::Hosts,
-    places::{NoPlace, Places, Seat},
+    places::{NoPlace, Places, RequestGuard},
 };
 use crate::{ServerLimits, error::ApiError, extract};
 
@@ -93,13 +93,13 @@ pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!("a connection cannot be set up: {error}");
         }
-        let (seats, evicted) = (place.seats(peer.ip()), place.evicted());
+        let (requests, evicted) = (place.requests(peer.ip()), place.evicted());
         let patient = WriteTimeoutStream::new(stream, Duration::from_millis(door.limits.write_timeout_ms), place);
         let header_timeout = Duration::from_millis(door.limits.header_timeout_ms);
         let door = Arc::clone(&door);
         let service = service_fn(move |request| {
-            let (door, seat) = (Arc::clone(&door), seats.begin());
-            async move { Ok::<_, Infallible>(door.answer(request, seat).await) }
+            let (door, guard) = (Arc::clone(&door), requests.begin());
+            async move { Ok::<_, Infallible>(door.answer(request, guard).await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -135,15 +135,15 @@ pub(crate) async fn run(acceptor: Acceptor, closing: CancellationToken, shutdown
 }
 
 impl Door {
-    async fn answer(&self, request: hyper::Request<Incoming>, seat: Option<Seat>) -> Response {
-        let Some(seat) = seat else { return ApiError::no_place(NoPlace::Full).into_response() };
+    async fn answer(&self, request: hyper::Request<Incoming>, guard: Option<RequestGuard>) -> Response {
+        let Some(guard) = guard else { return ApiError::no_place(NoPlace::Full).into_response() };
         // Only hyper knows where such a request ends.
         let last = [header::TRANSFER_ENCODING, header::UPGRADE].iter().any(|name| request.headers().contains_key(name));
         let mut answer = match self.check(&request) {
             Err(error) => error.into_response(),
             Ok(()) => {
                 let mut request: Request = request.map(Body::new);
-                request.extensions_mut().insert(seat.clone());
+                request.extensions_mut().insert(guard.clone());
                 let answered = self.router.clone().oneshot(request).await;
                 answered.unwrap_or_else(|never| match never {})
             }
@@ -153,7 +153,7 @@ impl Door {
         if last && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
             answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        answer.map(|body| Body::new(Seated { body, _seat: seat }))
+        answer.map(|body| Body::new(TrackedBody { body, _request: guard }))
     }
 
     fn check(&self, request: &hyper::Request<Incoming>) -> Result<(), ApiError> {
@@ -174,12 +174,12 @@ impl Door {
 }
 
 /// A response that keeps its connection in use until it is sent.
-struct Seated {
+struct TrackedBody {
     body: Body,
-    _seat: Seat,
+    _request: RequestGuard,
 }
 
-impl HttpBody for Seated {
+impl HttpBody for TrackedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

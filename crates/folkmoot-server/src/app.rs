@@ -16,8 +16,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Config, ServerKey, ServerLimits, accept::Seat, debates::progress_cache::ProgressCache, error::ApiError, figures,
-    notify::Notifier, observe::Adopt, socket::Origin,
+    Config, ServerKey, ServerLimits, accept::RequestGuard, debates::progress_cache::ProgressCache, error::ApiError,
+    figures, notify::Notifier, observe::Adopt, socket::Origin,
 };
 
 /// Concurrent replays of debates; others wait.
@@ -138,9 +138,9 @@ impl App {
 
     /// The error for an invalid token. Too many from one address must wait; valid tokens from there
     /// are not affected.
-    pub(crate) fn bad_token(&self, seat: Option<&Seat>) -> ApiError {
+    pub(crate) fn bad_token(&self, guard: Option<&RequestGuard>) -> ApiError {
         metrics::counter!("folkmoot_bad_tokens_total").increment(1);
-        match seat.map(|seat| self.bad_tokens.check_key(&network(seat.peer()))) {
+        match guard.map(|guard| self.bad_tokens.check_key(&network(guard.peer()))) {
             Some(Err(_)) => ApiError::too_many_bad_tokens(),
             Some(Ok(())) | None => ApiError::unauthenticated(),
         }

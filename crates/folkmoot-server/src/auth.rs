@@ -18,7 +18,7 @@ use http_body_util::BodyExt;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-use crate::{accept::Seat, app::App, error::ApiError, extract, observe};
+use crate::{accept::RequestGuard, app::App, error::ApiError, extract, observe};
 
 /// The size of the pieces of a long response.
 const PIECE_BYTES: usize = 64 << 10;
@@ -74,7 +74,8 @@ impl SendPermit {
 
     /// For a page or another answer that can be very long, before any of it is read.
     pub(crate) async fn hold_page(&self, app: &App, principal: &Principal) {
-        // Whoever holds one permit while it waits for another can wait for itself.
+        // Release first: a request that holds one permit while it waits for another could deadlock
+        // with itself.
         self.release();
         self.replace(app.agent_pages.permit(principal).await);
     }
@@ -132,27 +133,28 @@ impl FromRequestParts<App> for Authenticated {
     }
 }
 
-/// Says who asks. Whoever calls this instead of an extractor sees to the [`SendPermit`].
+/// Identifies the caller. Code that calls this instead of using an extractor must take the
+/// [`SendPermit`] itself.
 pub(crate) fn authenticate(parts: &Parts, app: &App) -> Result<Authenticated, ApiError> {
     let header = match extract::only(&parts.headers, "authorization") {
         Some(Ok(value)) => value.to_str().ok(),
         // With two tokens, a proxy may have checked the other one.
         Some(Err(_)) | None => None,
     };
-    let seat = parts.extensions.get::<Seat>();
+    let guard = parts.extensions.get::<RequestGuard>();
     let secret = header.and_then(bearer).ok_or_else(ApiError::unauthenticated)?;
     let Credential { principal, token } = match app.engine.authenticate(secret) {
         Some(credential) => credential,
         // A revoked token is not a guess.
         None if app.engine.knows_token(secret) => return Err(ApiError::unauthenticated()),
-        None => return Err(app.bad_token(seat)),
+        None => return Err(app.bad_token(guard)),
     };
     observe::principal(&principal.name);
     if !app.admits(&principal.name) {
         return Err(ApiError::too_many_requests());
     }
-    if let Some(seat) = seat {
-        seat.authenticated(&principal).map_err(ApiError::no_place)?;
+    if let Some(guard) = guard {
+        guard.authenticated(&principal).map_err(ApiError::no_place)?;
     }
     let claims = claimed(&parts.headers)?;
     if let Some(RequestToken(shown)) = parts.extensions.get() {

@@ -180,7 +180,7 @@ pub(crate) async fn of_run(engine: &Engine, principal: &Principal, run: Run) -> 
     let input = engine.input(&run).await?.ok_or_else(erased)?;
     let planning = serde_json::from_str(&input).map_err(|error| {
         // Somebody started the workflow directly, with another input.
-        Error::from(Refusal::invalid("plan", format!("was given what is no plan: {error}")))
+        Error::from(Refusal::invalid("plan", format!("has an invalid input: {error}")))
     })?;
     let progress = progress(engine, principal, &run.start.id).await?;
     let halted_by = engine.halted_by(&run);

@@ -36,7 +36,7 @@ use tokio_tungstenite::{
 use self::meter::MeteredStream;
 pub use self::origin::Origin;
 use crate::{
-    accept::Seat,
+    accept::RequestGuard,
     app::App,
     auth::Authenticated,
     error::ApiError,
@@ -67,7 +67,7 @@ pub(crate) struct SocketUpgrade {
     answer: Response,
     upgrade: OnUpgrade,
     /// Keeps the connection in use while the socket is open.
-    seat: Option<Seat>,
+    guard: Option<RequestGuard>,
 }
 
 impl FromRequestParts<App> for SocketUpgrade {
@@ -87,8 +87,8 @@ impl FromRequestParts<App> for SocketUpgrade {
             }
             answer.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
         }
-        let seat = parts.extensions.get::<Seat>().cloned();
-        Ok(Self { who: Authenticated::from_request_parts(parts, app).await?, answer, upgrade, seat })
+        let guard = parts.extensions.get::<RequestGuard>().cloned();
+        Ok(Self { who: Authenticated::from_request_parts(parts, app).await?, answer, upgrade, guard })
     }
 }
 
@@ -129,14 +129,14 @@ pub(crate) trait SocketDialect: Send + Sync + 'static {
 impl SocketUpgrade {
     /// Opens the socket and sends events after `position`.
     pub(crate) fn admit(self, app: App, position: u64, dialect: impl SocketDialect) -> Response {
-        let Self { who, answer, upgrade, seat } = self;
+        let Self { who, answer, upgrade, guard } = self;
         let subscriber = Subscriber::new(app.clone(), who, position, "ws");
         tokio::spawn(async move {
             match upgrade.await {
                 Ok(upgraded) => Socket::new(upgraded, app).await.serve(subscriber, dialect).await,
                 Err(error) => tracing::debug!("a connection did not become a WebSocket: {error}"),
             }
-            drop(seat);
+            drop(guard);
         });
         answer
     }

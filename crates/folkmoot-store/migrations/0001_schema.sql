@@ -106,7 +106,8 @@ CREATE TABLE nodes (
 );
 
 -- `content_bytes` is counted when an agent opens more. `presence` is how a person must show that they decide, where the
--- configuration demands something. `stopped_at` is when a decision stopped the run of its gate, or wanted a change.
+-- configuration demands something. `stopped_at` is when a decision stopped the run of its gate, or wanted a change. `asker` is
+-- who really asks: of what a workflow asks, who started its run.
 CREATE TABLE gates (
   id TEXT PRIMARY KEY,
   run_id TEXT,
@@ -145,21 +146,27 @@ CREATE TABLE gates (
   reminders TEXT,
   content_bytes INTEGER NOT NULL,
   presence TEXT,
-  stopped_at INTEGER
+  stopped_at INTEGER,
+  asker TEXT NOT NULL GENERATED ALWAYS AS (
+    CASE WHEN substr(requested_by, 1, 9) = 'workflow:' THEN coalesce(initiator, requested_by) ELSE requested_by END) STORED
 );
 CREATE INDEX gates_inbox ON gates (urgency, deadline, requested_at, id) WHERE status = 'pending';
 CREATE INDEX gates_by_age ON gates (requested_at, id);
-CREATE INDEX gates_by_requester ON gates (requested_by, requested_at, id);
+CREATE INDEX gates_by_asker ON gates (asker, requested_at, id);
+CREATE INDEX gates_by_workflow ON gates (requested_by, requested_at, id) WHERE requested_by <> asker;
 CREATE INDEX gates_by_run ON gates (run_id, requested_at, id) WHERE run_id IS NOT NULL;
 CREATE INDEX gates_by_session ON gates (session_id, requested_at, id) WHERE session_id IS NOT NULL;
 CREATE UNIQUE INDEX gates_ask_once ON gates (requested_by, dedupe_key) WHERE status = 'pending' AND dedupe_key IS NOT NULL;
-CREATE INDEX gates_inbox_of ON gates (requested_by, urgency, deadline, requested_at, id, content_bytes) WHERE status = 'pending';
+CREATE INDEX gates_inbox_of ON gates (asker, urgency, deadline, requested_at, id, content_bytes, requested_by)
+  WHERE status = 'pending';
+CREATE INDEX gates_inbox_of_workflow ON gates (requested_by, urgency, deadline, requested_at, id)
+  WHERE status = 'pending' AND requested_by <> asker;
 CREATE INDEX gates_stopping ON gates (run_id, status, stopped_at) WHERE stopped_at IS NOT NULL;
 CREATE INDEX gates_pending_of_run ON gates (run_id) WHERE status = 'pending';
 CREATE INDEX gates_approved_of_run ON gates (run_id, requested_at) WHERE status = 'approved';
 
 -- `holds` is what a question holds now (an open halting one all that it halts, a denial that was not fetched its asker,
--- else nothing), so that an index finds what holds an agent without reading what was answered long ago.
+-- else nothing), so that an index finds what holds an agent without reading what was answered long ago. `asker` is as for gates.
 CREATE TABLE questions (
   id TEXT PRIMARY KEY,
   agent_id TEXT NOT NULL,
@@ -180,18 +187,23 @@ CREATE TABLE questions (
   seq INTEGER NOT NULL,
   status TEXT NOT NULL,
   closure TEXT,
-  run_id TEXT
+  run_id TEXT,
+  initiator TEXT,
+  asker TEXT NOT NULL GENERATED ALWAYS AS (
+    CASE WHEN substr(asked_by, 1, 9) = 'workflow:' THEN coalesce(initiator, asked_by) ELSE asked_by END) STORED
 );
 CREATE INDEX questions_inbox ON questions (urgency, due, asked_at, id) WHERE status = 'pending';
 CREATE INDEX questions_by_age ON questions (asked_at, id);
-CREATE INDEX questions_by_asker ON questions (asked_by, asked_at, id);
+CREATE INDEX questions_by_asker ON questions (asker, asked_at, id);
+CREATE INDEX questions_by_workflow ON questions (asked_by, asked_at, id) WHERE asked_by <> asker;
 CREATE INDEX questions_by_agent ON questions (agent_id, asked_at, id);
 CREATE INDEX questions_by_session ON questions (session_id, asked_at, id) WHERE session_id IS NOT NULL;
 CREATE INDEX questions_holding_agent ON questions (agent_id, id) WHERE holds IS NOT NULL;
 CREATE INDEX questions_holding_session ON questions (session_id, id) WHERE holds IN ('session', 'all');
 CREATE INDEX questions_holding_all ON questions (id) WHERE holds = 'all';
 CREATE INDEX questions_by_run ON questions (run_id, asked_at, id) WHERE run_id IS NOT NULL;
-CREATE INDEX questions_open_of ON questions (asked_by) WHERE status = 'pending';
+CREATE INDEX questions_open_of ON questions (asker, asked_by) WHERE status = 'pending';
+CREATE INDEX questions_open_of_workflow ON questions (asked_by) WHERE status = 'pending' AND asked_by <> asker;
 
 CREATE TABLE halts (
   id TEXT PRIMARY KEY,

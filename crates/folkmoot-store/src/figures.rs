@@ -25,7 +25,7 @@ impl Figures {
         }
     }
 
-    /// One transaction of so many commands is durable.
+    /// Records that a transaction of `commands` commands, begun at `began`, is durable.
     pub(crate) fn committed(&self, commands: usize, began: Instant) {
         let took = began.elapsed();
         self.commands.record(commands as f64);

@@ -1,9 +1,9 @@
-//! Rows, log, timers and outbox of Folkmoot, on SQLite and on PostgreSQL.
+//! Stores Folkmoot's rows, log, journal, records, timers and outbox, on SQLite or on PostgreSQL.
 //!
-//! Judging happens inside the write transaction, one command after another: core says which rows a
-//! command needs and what to write; a backend loads, asks core, writes. Commands that wait at the
-//! same time share one commit. Rows are the present and the log is the past; both are written
-//! together, so neither can lie alone.
+//! A command is judged inside the write transaction, one command after another. Core says which
+//! rows the command needs; the store loads them; core decides what to write; the store writes it.
+//! Commands that wait at the same time share one commit. The rows are the present state and the log
+//! is the history. Both are written in the same transaction, so they never disagree.
 
 pub mod backup;
 mod clock;
@@ -17,7 +17,7 @@ mod recent;
 mod rows;
 mod sqlite;
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use folkmoot_core::{
     Command, Delivery, DeliveryId, Digest, Event, Gate, GateId, Halt, HaltId, Head, Hold, Name, Outcome, QuestionId,
@@ -26,7 +26,7 @@ use folkmoot_core::{
 };
 use tokio::sync::watch;
 
-/// How many commands may wait before the next is told to come back.
+/// How many commands may wait to be written. Further commands get [`Error::Busy`].
 pub const QUEUE: usize = 8192;
 
 pub use clock::{Clock, ManualClock, SteadyClock, SystemClock};
@@ -38,20 +38,20 @@ pub use query::{
 };
 pub use sqlite::{Sqlite, Witness};
 
-/// Why a store stopped whose writer is no longer there.
+/// The reason for a stop if the writer has ended without giving one.
 const PANICKED: &str = "the writer panicked, which is a bug; what it said is in the log";
 
-/// What both databases promise, little and exactly.
+/// What both databases guarantee.
 pub trait Store: Send + Sync {
-    /// The clock that judging goes by; on PostgreSQL the database's.
+    /// The time that judging uses; on PostgreSQL the database's clock.
     fn now(&self) -> Timestamp;
 
-    /// Judges `command` inside one transaction and writes all that the rules return, or nothing.
-    /// Durable on return. [`Error::Refused`] names the rule and, for a decided gate, the decision
-    /// that stands.
+    /// Judges `command` inside one transaction and writes everything that the rules return, or
+    /// nothing. The write is durable on return. [`Error::Refused`] names the rule and, for a
+    /// decided gate, the existing decision.
     fn write(&self, command: Command) -> impl Future<Output = Result<WriteResult, Error>> + Send;
 
-    /// As [`Store::write`], for whoever does not ask where in the log it was written.
+    /// Like [`Store::write`], but returns only the outcome, without the position in the log.
     fn execute(&self, command: Command) -> impl Future<Output = Result<Outcome, Error>> + Send {
         async { Ok(self.write(command).await?.outcome) }
     }
@@ -59,19 +59,19 @@ pub trait Store: Send + Sync {
     /// Whether other nodes write to the same database.
     fn is_shared(&self) -> bool;
 
-    /// For how long somebody who knows the log up to this position has not known all of it. What
-    /// others have written in that time they cannot know.
+    /// How long ago the log up to position `known` was last known to be complete. A reader that
+    /// knows no more than that may lack what others have written since.
     fn silence(&self, known: u64) -> Duration;
 
-    /// How many commands wait to be written.
+    /// The number of commands that wait to be written.
     fn queued(&self) -> usize;
 
-    /// The position up to which [`Store::follow`] has events to give.
+    /// The position up to which [`Store::follow`] can return events at once.
     fn offered(&self) -> u64;
 
-    /// Changes when the database turns out to have lost the end of the log that was followed until
-    /// then, as after a fail-over to a standby that lagged behind. Positions and events from before
-    /// then mean nothing afterwards.
+    /// Changes when the database turns out to have lost the end of the log, for example after a
+    /// fail-over to a standby that lagged behind. Positions and events from before the change are
+    /// invalid afterwards.
     fn epoch(&self) -> watch::Receiver<u64>;
 
     /// Waits until the log has events after `after`, then returns the next of them, in order and
@@ -90,44 +90,43 @@ pub trait Store: Send + Sync {
     /// A page of gates: pending ones by risk, deadline and age, others newest first.
     fn gates(&self, query: GateQuery) -> impl Future<Output = Result<Page<GateView>, Error>> + Send;
 
-    /// Of a run's gates those by which its next step is judged: all that wait, and of each way to
-    /// stop the run or to let it go on the last.
+    /// The gates by which the next step of a run is judged: all pending ones, the last gate of each
+    /// way to stop the run or to ask for a change, and the last one that people approved.
     fn gates_of_run(&self, run: &RunId) -> impl Future<Output = Result<Vec<Gate>, Error>> + Send;
 
-    /// One question, with what it asks.
+    /// One question, with its text.
     fn question(&self, id: &QuestionId) -> impl Future<Output = Result<Option<QuestionView>, Error>> + Send;
 
     /// A page of questions: pending ones by priority, timeout and age, others newest first.
     fn questions(&self, query: QuestionQuery) -> impl Future<Output = Result<Page<QuestionView>, Error>> + Send;
 
-    /// One run.
     fn run(&self, id: &RunId) -> impl Future<Output = Result<Option<Run>, Error>> + Send;
 
     /// A page of runs, newest first.
     fn runs(&self, query: RunQuery) -> impl Future<Output = Result<Page<Run>, Error>> + Send;
 
-    /// Part of a run's journal, in the order in which its steps began.
+    /// A page of a run's journal, in the order in which the entries began.
     fn journal(&self, query: JournalQuery) -> impl Future<Output = Result<Vec<JournalLine>, Error>> + Send;
 
-    /// A page of runs in short, newest first.
+    /// A page of run summaries, newest first.
     fn run_summaries(&self, query: RunSummaryQuery) -> impl Future<Output = Result<Page<RunSummary>, Error>> + Send;
 
-    /// Some records, without their texts.
+    /// The records that match, without their texts.
     fn record_rows(&self, query: RecordQuery) -> impl Future<Output = Result<Vec<Record>, Error>> + Send;
 
-    /// Some records, with those of their texts that were not erased.
+    /// The records that match, with their texts, except for those that were erased.
     fn records(&self, query: RecordQuery) -> impl Future<Output = Result<Vec<RecordView>, Error>> + Send {
         async { rows::records::with_texts(self, self.record_rows(query).await?).await }
     }
 
-    /// Makes each of these views, or replaces it where it is another.
+    /// Creates each of these views, or replaces it if its definition has changed.
     fn create_views(&self, views: &'static [View]) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// At most `limit` runs of which a record is kept, but no run: somebody has written behind
-    /// the store's back.
+    /// The ids of at most `limit` runs that have records but no row. They show that somebody has
+    /// written to the database without the store.
     fn strays(&self, limit: u32) -> impl Future<Output = Result<Vec<String>, Error>> + Send;
 
-    /// The next `limit` events after `after` of a run, its gates and its questions.
+    /// The next `limit` events after `after` of a run, of its gates and of its questions.
     fn events_of_run(
         &self,
         run: &RunId,
@@ -135,54 +134,56 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> impl Future<Output = Result<Vec<Event>, Error>> + Send;
 
-    /// At most `limit` runs of these workflows that a worker can take, those first that have waited
-    /// longest.
+    /// At most `limit` runs of these workflows that a worker can claim, those that have waited
+    /// longest first.
     fn ready(&self, workflows: &[WorkflowName], limit: u32) -> impl Future<Output = Result<Vec<RunId>, Error>> + Send;
 
-    /// At most `limit` runs of these workflows whose node has died, and as many that have stopped
-    /// and whose parent is over.
+    /// At most `limit` runs of these workflows whose node has died, and as many again that are
+    /// stopped and whose parent is over.
     fn orphans(&self, workflows: &[WorkflowName], limit: u32)
     -> impl Future<Output = Result<Vec<RunId>, Error>> + Send;
 
-    /// One halt, whether or not it still stands.
+    /// One halt, lifted or not.
     fn halt(&self, id: &HaltId) -> impl Future<Output = Result<Option<Halt>, Error>> + Send;
 
-    /// Everything that holds anybody, and the position of the log at which that is so.
+    /// All holds, and the position of the log for which they are correct.
     fn holds(&self) -> impl Future<Output = Result<(u64, Vec<Hold>), Error>> + Send;
 
-    /// The bytes behind each digest that a gate or a question shows; `None` where they are unknown
-    /// or were erased.
+    /// The bytes behind each digest that a gate or a question shows; `None` if they are unknown or
+    /// were erased.
     fn contents(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
 
-    /// The same for what a run records, which is kept whatever was erased before.
+    /// Like [`Store::contents`], but for what a run recorded. A bar does not apply to it: a run may
+    /// record bytes that were erased from gates and questions before.
     fn recorded(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<Option<Vec<u8>>>, Error>> + Send;
 
-    /// What is known of these contents, without the bytes; those that were never kept are left out.
+    /// The status of these contents, without the bytes. Contents that were never stored are left
+    /// out.
     fn content_statuses(&self, digests: Vec<Digest>) -> impl Future<Output = Result<Vec<ContentStatus>, Error>> + Send;
 
-    /// A gate or question that waits, or a run that is not over, that needs this content; none if
-    /// nothing does.
+    /// The id of a pending gate or question, or of a run that is not over, that needs this content;
+    /// `None` if nothing needs it.
     fn needed_by(&self, digest: Digest) -> impl Future<Output = Result<Option<String>, Error>> + Send;
 
-    /// All contents that are barred.
+    /// All barred contents: they were erased, and no gate or question may show them again.
     fn barred(&self) -> impl Future<Output = Result<Vec<Digest>, Error>> + Send;
 
     /// The events of these streams, in the order of the log.
     fn streams(&self, streams: Vec<String>) -> impl Future<Output = Result<Vec<Event>, Error>> + Send;
 
-    /// The events that erased any of these for their age.
+    /// The events that erased any of these contents because of their age.
     fn retirements(&self, digests: &[Digest]) -> impl Future<Output = Result<Vec<Event>, Error>> + Send;
 
-    /// Makes what was erased before this disappear from the database's own files too, and says
-    /// whether it has: not yet, where somebody still reads what was there. PostgreSQL does so in
-    /// its own time.
+    /// Removes previously erased content from the database's files too, and returns whether that is
+    /// done. It is not done yet if somebody still reads the old data. PostgreSQL removes it later,
+    /// in its own time.
     fn scrub(&self) -> impl Future<Output = Result<bool, Error>> + Send;
 
     /// The next `limit` gates, questions, halts and runs by id after `after`, each row with all its
-    /// events, in one snapshot. Those whose row is gone are among them.
+    /// events, in one snapshot. Includes those that have events but no row any more.
     fn histories(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<History>, Error>> + Send;
 
-    /// At most `limit` timers that are due at `until`, the oldest first.
+    /// At most `limit` timers that are due at `until`, oldest first.
     fn due(&self, until: Timestamp, limit: u32) -> impl Future<Output = Result<Vec<Timer>, Error>> + Send;
 
     /// When the next timer is due.
@@ -191,70 +192,67 @@ pub trait Store: Send + Sync {
     /// All tokens with the hashes of their secrets.
     fn tokens(&self) -> impl Future<Output = Result<Vec<(Token, [u8; 32])>, Error>> + Send;
 
-    /// All webhooks, those that were removed too.
+    /// All webhooks, including removed ones.
     fn webhooks(&self) -> impl Future<Output = Result<Vec<Webhook>, Error>> + Send;
 
-    /// One delivery.
     fn delivery(&self, id: &DeliveryId) -> impl Future<Output = Result<Option<Delivery>, Error>> + Send;
 
     /// A page of deliveries, newest first.
     fn deliveries(&self, query: DeliveryQuery) -> impl Future<Output = Result<Page<Delivery>, Error>> + Send;
 
-    /// At most `limit` channels for which something waits, or is under way, by name, from the one
-    /// after `after`.
+    /// At most `limit` channels with deliveries that wait or are being sent, sorted by name, after
+    /// the channel `after`.
     fn waiting(&self, after: &str, limit: u32) -> impl Future<Output = Result<Vec<WaitingFor>, Error>> + Send;
 
-    /// How many deliveries are in this state.
+    /// The number of deliveries in this state.
     fn count_deliveries(&self, status: DeliveryStatus) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// At most `limit` principals that have pending gates, by name.
+    /// At most `limit` principals that have pending gates, or whose runs have, sorted by name.
     fn requesters(&self, limit: u32) -> impl Future<Output = Result<Vec<Name>, Error>> + Send;
 
-    /// At most `limit` principals that asked pending questions, by name.
+    /// At most `limit` principals that have pending questions, or whose runs have, sorted by name.
     fn askers(&self, limit: u32) -> impl Future<Output = Result<Vec<Name>, Error>> + Send;
 
-    /// How many gates are pending.
+    /// The number of pending gates.
     fn pending(&self) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// Forgets idempotency keys that were used before `before`.
+    /// Deletes idempotency keys that were used before `before`.
     fn forget_keys(&self, before: Timestamp) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Forgets at most `limit` deliveries that arrived before `before`, and returns how many there
-    /// were.
+    /// Deletes at most `limit` deliveries that were delivered before `before`, and returns how many
+    /// were deleted.
     fn forget_deliveries(&self, before: Timestamp, limit: u32) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// Forgets at most `limit` records whose time was over at `before`, and returns how
-    /// many there were.
+    /// Deletes at most `limit` records that expired by `before`, and returns how many were deleted.
     fn forget_records(&self, before: Timestamp, limit: u32) -> impl Future<Output = Result<u64, Error>> + Send;
 
-    /// Returns once nothing can be written any more, with the reason: the first failed sync stops
+    /// Returns when nothing can be written any more, with the reason. The first failed sync stops
     /// the writer.
     fn stopped(&self) -> impl Future<Output = String> + Send;
 
-    /// Finishes what was begun and lets go of the database, whoever else still holds this store.
-    /// Nothing can be asked of it afterwards.
+    /// Finishes what was begun and closes the database, even if others still hold this store. The
+    /// store cannot be used afterwards.
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
 /// The outcome of a command, and the end of the log after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteResult {
-    /// For the caller.
     pub outcome: Outcome,
     /// Everything that the command wrote is at this position or before it.
     pub position: u64,
-    /// How many commands were written together, this one among them.
+    /// The number of commands in the same transaction, including this one.
     pub together: usize,
 }
 
-/// A row, and all that the log says of it.
+/// A row, and all its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
-    /// The id of the gate, question or halt; `run:` and the id of a run.
+    /// The id of the gate, question or halt; for a run, `run:` and its id.
     pub stream: String,
-    /// What the row says; `Err` where it cannot even be read.
+    /// The row; `Err` if it cannot be read, `None` if there is none.
     pub row: Option<Result<AuditedRow, String>>,
-    /// In order.
+    /// In the order of the log.
     pub events: Vec<Event>,
 }
 
@@ -298,21 +296,25 @@ macro_rules! any_store {
                 }
             }
             $(async fn $name(&self, $($arg: $type),*) -> $output {
-                match self {
-                    AnyStore::Sqlite(store) => store.$name($($arg),*).await,
-                    AnyStore::Postgres(store) => store.$name($($arg),*).await,
-                }
+                // Boxed, so that the futures of both databases are compiled once, in this crate.
+                // Otherwise every crate and function that awaits one compiles them again, which
+                // made up a quarter of the binary.
+                let answer: Pin<Box<dyn Future<Output = $output> + Send + '_>> = match self {
+                    AnyStore::Sqlite(store) => Box::pin(store.$name($($arg),*)),
+                    AnyStore::Postgres(store) => Box::pin(store.$name($($arg),*)),
+                };
+                answer.await
             })+
         }
     };
 }
 
-/// One of the two, chosen when the server starts.
+/// The store that was chosen when the server started.
 #[derive(Debug)]
 pub enum AnyStore {
-    /// Inside, one file.
+    /// One file, embedded in this process.
     Sqlite(Sqlite),
-    /// For many nodes.
+    /// A database that several nodes can share.
     Postgres(Postgres),
 }
 

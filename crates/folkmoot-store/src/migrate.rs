@@ -1,21 +1,21 @@
-//! Migrations: numbered, embedded, checksummed, forward only.
+//! Migrations of the schema. They are numbered, embedded in the program and checksummed, and only
+//! go forward.
 
 use folkmoot_core::Digest;
 
 use crate::Error;
 
-/// One step of the schema.
 pub(crate) struct Migration {
     pub version: i64,
     pub name: &'static str,
     pub sql: &'static str,
 }
 
-/// All steps, in order.
+/// All migrations, in order.
 pub(crate) const ALL: &[Migration] =
     &[Migration { version: 1, name: "schema", sql: include_str!("../migrations/0001_schema.sql") }];
 
-/// Where the steps that were taken are recorded.
+/// The table that records which migrations were applied.
 pub(crate) const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (
   version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
 
@@ -25,18 +25,18 @@ impl Migration {
     }
 }
 
-/// The version of a database on which all steps were taken.
+/// The version of a database to which all migrations were applied.
 pub(crate) fn newest() -> i64 {
     ALL.last().map_or(0, |step| step.version)
 }
 
-/// The steps that were taken, if they are the ones that this version knows.
+/// The migrations that were applied, if they are those that this version of Folkmoot knows.
 pub(crate) fn known(taken: &[(i64, String)]) -> Result<&'static [Migration], Error> {
     missing(taken)?;
     Ok(&ALL[..taken.len()])
 }
 
-/// The steps that are still to be taken, given those that were.
+/// The migrations that are still to be applied, given the version and checksum of those that were.
 pub(crate) fn missing(taken: &[(i64, String)]) -> Result<&'static [Migration], Error> {
     for (step, (version, checksum)) in ALL.iter().zip(taken) {
         if step.version != *version || step.checksum() != *checksum {
@@ -57,9 +57,9 @@ pub(crate) fn missing(taken: &[(i64, String)]) -> Result<&'static [Migration], E
     Ok(&ALL[taken.len()..])
 }
 
-/// What PostgreSQL says otherwise, in the order in which it is replaced: how the bytes of an
-/// artifact are read, its JSON (SQLite takes any word with TEXT in it for text), 64-bit integers,
-/// its word for blobs, and text that sorts by bytes.
+/// Replacements that turn SQLite's SQL into PostgreSQL's, applied in this order: reading the bytes
+/// of an artifact, JSON (SQLite treats any type name that contains TEXT as text), 64-bit integers,
+/// the type for blobs, and text that sorts by bytes.
 const POSTGRES: [(&str, &str); 6] = [
     ("CAST(content AS JSON_TEXT)", "CAST(convert_from(content, 'UTF8') AS jsonb)"),
     ("CAST(content AS TEXT)", "convert_from(content, 'UTF8')"),
@@ -69,7 +69,7 @@ const POSTGRES: [(&str, &str); 6] = [
     (" TEXT", " TEXT COLLATE \"C\""),
 ];
 
-/// The same text for PostgreSQL.
+/// The same SQL for PostgreSQL.
 pub(crate) fn for_postgres(sql: &str) -> String {
     POSTGRES.iter().fold(sql.to_owned(), |sql, (ours, theirs)| sql.replace(ours, theirs))
 }

@@ -1,8 +1,8 @@
-//! PostgreSQL: many nodes, one log.
+//! The store on PostgreSQL, which several nodes can share.
 //!
-//! Each node queues its commands and writes them in batched transactions. Each of them locks the
-//! log's head first, so that positions are dense and become visible in order. `NOTIFY` is only a
-//! hint; what a node knows of the log it has read from the log.
+//! Each node queues its commands and writes them in batches, one transaction each. Each transaction
+//! first locks the head of the log, so that positions have no gaps and become visible in order.
+//! `NOTIFY` is only a hint: a node learns of events only by reading the log.
 
 pub(crate) mod backup;
 mod batch;
@@ -49,23 +49,23 @@ use crate::{
     rows::{self, Columns, Value},
 };
 
-/// How many connections a node reads with.
+/// The number of connections with which a node reads.
 const READERS: usize = 8;
-/// How long a node waits for the database before it says that it cannot be reached.
+/// How long a node waits for a connection before it considers the database unreachable.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long a query may take before the database counts as lost.
+/// How long a query may take before the database is considered lost.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
-/// Plans are kept with their statements, and made while the tables are small: then a scan of the
-/// whole table looks cheapest, and stays the plan when it has a million rows. Everything that we
-/// ask has an index.
+/// PostgreSQL keeps the plan of a prepared statement. A plan that is made while a table is small
+/// would scan the whole table, and still do so when it has a million rows. So scans are off: every
+/// query has an index.
 const PLANS: &str = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off";
-/// How many events are read at once by whoever has fallen behind.
+/// How many events are read at once for a follower that has fallen behind.
 const CATCH_UP: u32 = 1000;
 
-/// Two who make or fill the tables at the same time must not both do it.
+/// Keeps two processes from creating or filling the tables at the same time.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7032600112)";
 
-/// Where the log ends.
+/// Selects the end of the log.
 const SELECT_HEAD: &str = "SELECT position, hash FROM head WHERE log = 'main'";
 
 /// The database's clock, in microseconds since 1970.
@@ -79,12 +79,12 @@ pub struct Postgres {
     recent: Arc<Recent>,
     time: Arc<Time>,
     heard: Arc<RecentLooks>,
-    /// The log is not what this node knows of it.
+    /// Tells the listener that the log contains more than this node knows, or something else.
     gap: Arc<Notify>,
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// The database's clock, as far as this node knows it; or a clock that was injected.
+/// The database's clock as this node last read it, or an injected clock.
 #[derive(Debug)]
 struct Time {
     injected: Option<Arc<dyn Clock>>,
@@ -97,7 +97,7 @@ impl Time {
         Timestamp::from_micros(clock.now().as_micros() + self.ahead_micros.load(Ordering::Relaxed))
     }
 
-    /// Takes note of what the database's clock says.
+    /// Records what the database's clock says.
     fn learn(&self, database_micros: i64) {
         if self.injected.is_none() {
             let ahead = database_micros - SystemClock.now().as_micros();
@@ -105,7 +105,7 @@ impl Time {
         }
     }
 
-    /// The moment of a batch, at which the database's clock says this.
+    /// The time at which a batch is judged, given the database's clock.
     fn of_batch(&self, database_micros: i64) -> Timestamp {
         self.learn(database_micros);
         match &self.injected {
@@ -116,8 +116,8 @@ impl Time {
 }
 
 impl Postgres {
-    /// Opens the database that `url` names (a URL or `key=value` pairs), making or migrating the
-    /// tables as needed. Without a clock, the database's own rules.
+    /// Opens the database that `url` names (a URL or `key=value` pairs), and creates or migrates
+    /// the tables if necessary. Without `clock`, the database's clock is used.
     pub async fn open(url: &str, clock: Option<Arc<dyn Clock>>) -> Result<Self, Error> {
         let config = config(url)?;
         let tls = tls::connector()?;
@@ -155,7 +155,7 @@ impl Postgres {
         Ok(contents)
     }
 
-    /// Removes what is over since before then, at most so much; the statement says what.
+    /// Deletes at most `limit` rows that were over before `before`, with the statement `sql`.
     async fn forget(&self, sql: &str, before: Timestamp, limit: u32) -> Result<u64, Error> {
         let arguments = [Value::Int(before.as_micros()), Value::Int(limit.into())];
         Ok(self.all(&format!("{sql} RETURNING id"), &arguments, |_| Ok(())).await?.len() as u64)
@@ -326,8 +326,8 @@ impl Store for Postgres {
     async fn holds(&self) -> Result<(u64, Vec<Hold>), Error> {
         let mut client = self.pool.get().await.map_err(unreachable)?;
         let asked = timeout(READ_TIMEOUT, async {
-            // One snapshot: what is committed between the statements would be missed, or taken
-            // twice.
+            // One snapshot for all statements. Otherwise a commit between them would be missed or
+            // counted twice.
             let level = tokio_postgres::IsolationLevel::RepeatableRead;
             let snapshot = client.build_transaction().isolation_level(level).read_only(true).start().await?;
             let head = snapshot.query_one("SELECT position FROM head WHERE log = 'main'", &[]).await?;
@@ -406,8 +406,8 @@ impl Store for Postgres {
         let mut client = self.pool.get().await.map_err(unreachable)?;
         let limit = i64::from(limit);
         let asked = timeout(READ_TIMEOUT, async {
-            // One snapshot for the statements: a commit between them would look like a row that
-            // disagrees.
+            // One snapshot for all statements. Otherwise a row could seem to disagree with the log
+            // because of a commit between them.
             let level = tokio_postgres::IsolationLevel::RepeatableRead;
             let snapshot = client.build_transaction().isolation_level(level).read_only(true).start().await?;
             let found = snapshot.query(&dollars(query::STREAMS), &[&after, &limit, &query::runs_after(after)]).await?;
@@ -534,14 +534,13 @@ impl Store for Postgres {
     }
 
     async fn stopped(&self) -> String {
-        // A sync that fails is the database's to stop for; it then cannot be reached, and comes
-        // back.
+        // After a failed sync the database stops itself. It is then unreachable until it is back.
         self.jobs.closed().await;
         crate::PANICKED.to_owned()
     }
 
     async fn close(&self) {
-        // A batch in flight is written whole or not at all, and its callers cannot know which.
+        // A batch in flight is written completely or not at all; its callers cannot know which.
         self.tasks.iter().for_each(JoinHandle::abort);
         self.pool.close();
     }
@@ -580,8 +579,8 @@ fn read_head(found: &[Row]) -> Result<Head, Error> {
     Ok(Head { position: rows::position(row.int(0)?)?, hash: rows::parse(&row.text(1)?)? })
 }
 
-/// What was found. A connection that did not answer in time is not used again: the database, or the
-/// way to it, may have gone without a word, and whoever got it next would wait as long.
+/// Returns what was found. A connection that did not answer in time is not reused: the database or
+/// the network may be gone, and the next query would wait as long.
 fn answered<T>(client: Object, found: Result<Result<T, tokio_postgres::Error>, Elapsed>) -> Result<T, Error> {
     match found {
         Ok(found) => found.map_err(failed),
@@ -601,7 +600,7 @@ async fn clock_of(pool: &Pool) -> Result<i64, Error> {
     client.query_one(CLOCK, &[]).await.map_err(failed)?.int(0)
 }
 
-/// A connection of its own, for what is done once, and the task that drives it.
+/// A connection outside the pool, for what is done once, and the task that drives it.
 async fn connect(
     config: &Config,
     tls: &TlsConnector,
@@ -611,9 +610,9 @@ async fn connect(
     Ok((client, tokio::spawn(connection)))
 }
 
-/// Refuses a pooler that gives each transaction another session and leaves prepared statements
-/// behind: nothing works with it for long. While somebody else is in a transaction, what was
-/// prepared before must still be there.
+/// Refuses a pooler that gives each transaction another session without carrying over prepared
+/// statements, because nothing works with it for long. The test prepares a statement, occupies a
+/// session with a second connection, and checks that the statement still exists.
 async fn must_keep_statements(config: &Config, tls: &TlsConnector) -> Result<(), Error> {
     let ((client, driver), (other, other_driver)) = tokio::try_join!(connect(config, tls), connect(config, tls))?;
     let asked = timeout(REPLY_TIMEOUT, async {
@@ -628,7 +627,7 @@ async fn must_keep_statements(config: &Config, tls: &TlsConnector) -> Result<(),
         Ok(Err(error)) if error.code().is_some_and(pooled) => Err(Error::Schema(POOLED.to_owned())),
         Ok(Err(error)) => Err(failed(error)),
         Ok(Ok(_)) => Ok(()),
-        // A pool of a single session has none for the second.
+        // A pool of a single session has none for the second connection.
         Err(_) => Ok(()),
     }
 }
@@ -645,8 +644,9 @@ async fn migrate(config: &Config, tls: &TlsConnector) -> Result<(), Error> {
     Ok(())
 }
 
-/// Each view has the digest of its text as a comment, so that a start changes nothing where nothing
-/// changed: it would wait for whoever reads the view.
+/// Creates the views, or replaces those that have changed. Each view has the digest of its text as
+/// a comment. An unchanged view is left alone, because replacing it would wait for everybody who
+/// reads it.
 async fn create_views(client: &mut Client, views: &[View]) -> Result<(), tokio_postgres::Error> {
     let transaction = client.transaction().await?;
     transaction.batch_execute(LOCK).await?;
@@ -662,7 +662,7 @@ async fn create_views(client: &mut Client, views: &[View]) -> Result<(), tokio_p
     transaction.commit().await
 }
 
-/// The steps of the schema that were taken.
+/// The version and checksum of the migrations that were applied.
 async fn taken(transaction: &Transaction<'_>) -> Result<Vec<(i64, String)>, Error> {
     let sql = "SELECT version, checksum FROM migrations ORDER BY version";
     let found = transaction.query(sql, &[]).await.map_err(failed)?;
@@ -683,7 +683,7 @@ fn select_events() -> String {
     format!("SELECT {} FROM events WHERE position > ?1 ORDER BY position LIMIT ?2", rows::EVENTS.names())
 }
 
-/// The same statement with PostgreSQL's way of naming arguments.
+/// The same statement with PostgreSQL's placeholders.
 fn dollars(sql: &str) -> String {
     sql.replace('?', "$")
 }
@@ -725,9 +725,9 @@ fn unreachable(error: deadpool_postgres::PoolError) -> Error {
     }
 }
 
-/// What an error of PostgreSQL means to us.
+/// Translates an error of PostgreSQL.
 fn failed(error: tokio_postgres::Error) -> Error {
-    // The outer text is only "db error"; the cause says what happened.
+    // The outer text is only "db error". The source says what happened.
     let text = error.source().map_or_else(|| error.to_string(), ToString::to_string);
     match error.code() {
         Some(code) if *code == SqlState::DISK_FULL => Error::Full,
@@ -745,9 +745,9 @@ fn failed(error: tokio_postgres::Error) -> Error {
     }
 }
 
-/// The connection is of no use any more, or the database takes no commands from anybody.
+/// Whether the connection is unusable, or the database accepts no commands from anybody.
 fn lost(code: &SqlState) -> bool {
-    // Of exceptions of the connection, and of resources that are used up.
+    // 08 is the class of connection exceptions, 53 of exhausted resources.
     let class = |class| code.code().starts_with(class);
     class("08")
         || class("53")
@@ -757,26 +757,26 @@ fn lost(code: &SqlState) -> bool {
             SqlState::CANNOT_CONNECT_NOW,
             SqlState::IDLE_SESSION_TIMEOUT,
             SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
-            // Somebody holds the head and does not let go: that is as good as no database.
+            // Somebody keeps the head locked, so nothing can be written.
             SqlState::LOCK_NOT_AVAILABLE,
             SqlState::READ_ONLY_SQL_TRANSACTION,
         ]
         .contains(code)
 }
 
-/// The database ended this one, by an operator's `statement_timeout` or for another's sake, and
-/// takes the next.
+/// Whether the database cancelled this transaction only, because of an operator's
+/// `statement_timeout` or in favour of another one. It accepts the next.
 fn cancelled(code: &SqlState) -> bool {
     [SqlState::QUERY_CANCELED, SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code)
 }
 
-/// A statement that we have prepared is not there, or one of that name that we have not: another
-/// session answers.
+/// Whether a prepared statement is missing, or its name exists although it was not prepared. Either
+/// means that another session answers.
 fn pooled(code: &SqlState) -> bool {
     [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT].contains(code)
 }
 
-/// What is to be done about a pooler that cannot do what we need.
+/// Explains an unsuitable pooler, and what to do about it.
 const POOLED: &str = "a connection pooler that gives each transaction another session, and does not carry prepared \
     statements along, stands before the database; use its session mode, or PgBouncer 1.21 or later with \
     max_prepared_statements above 0";

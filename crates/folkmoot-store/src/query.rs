@@ -1,4 +1,4 @@
-//! What can be asked of gates, questions, runs, records and deliveries.
+//! Queries for gates, questions, runs, records and deliveries, and their SQL.
 
 pub(crate) mod records;
 
@@ -8,6 +8,7 @@ use folkmoot_core::{
     Delivery, Event, Gate, GateId, GateStatus, Name, Question, Refusal, Run, RunId, SessionId, Timestamp, WorkflowName,
     delivery::DeliveryStatus,
     journal::{Entry, EntryKey},
+    principal::is_workflow,
     question::QuestionStatus,
     run::{self, RunKind, RunStatus},
 };
@@ -21,116 +22,101 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateView {
     pub gate: Gate,
-    /// What the row has only as a digest.
+    /// The row holds only its digest.
     pub summary: Option<String>,
 }
 
-/// Which gates, and from where on.
+/// Which gates to list.
 #[derive(Clone, Debug, Default)]
 pub struct GateQuery {
-    /// Only these.
     pub status: Option<GateStatus>,
-    /// Only of this run.
     pub run: Option<RunId>,
-    /// Only of this session.
     pub session: Option<SessionId>,
-    /// Only those that this principal opened.
+    /// The principal that opened the gates, or that started the run whose workflow opened them. The
+    /// name of a workflow finds what it opened in all runs.
     pub requester: Option<Name>,
-    /// From here on.
     pub after: Option<Cursor>,
-    /// At most so many.
     pub limit: u32,
 }
 
-/// A question, with what it asks unless that was erased.
+/// A question, with its text unless that was erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionView {
     pub question: Question,
-    /// What the row has only as a digest.
+    /// The row holds only its digest.
     pub text: Option<String>,
 }
 
-/// Which questions, and from where on.
+/// Which questions to list.
 #[derive(Clone, Debug, Default)]
 pub struct QuestionQuery {
-    /// Only these.
     pub status: Option<QuestionStatus>,
-    /// Only of this agent.
     pub agent: Option<Name>,
-    /// Only those that this principal asked, under whatever name.
+    /// The principal that asked, for any agent, or that started the run whose workflow asked. The
+    /// name of a workflow finds what it asked in all runs.
     pub asked_by: Option<Name>,
-    /// Only of this run.
     pub run: Option<RunId>,
-    /// Only of this session.
     pub session: Option<SessionId>,
-    /// Only those that this name asked, or that were asked for it.
+    /// Only questions that this principal or a workflow in its runs asked, or that were asked for
+    /// this agent.
     pub concerns: Option<Name>,
-    /// Only those that halt somebody while they are open.
+    /// Only questions that halt somebody while they are open.
     pub halting: bool,
-    /// From here on.
     pub after: Option<Cursor>,
-    /// At most so many.
     pub limit: u32,
 }
 
-/// Which runs, and from where on.
+/// Which runs to list.
 #[derive(Clone, Debug, Default)]
 pub struct RunQuery {
-    /// Only these.
     pub status: Option<RunStatus>,
-    /// Only of this session.
     pub session: Option<SessionId>,
-    /// Only those that this run started.
+    /// The run that started them.
     pub parent: Option<RunId>,
-    /// Only those that this principal started.
+    /// The principal that started them.
     pub initiator: Option<Name>,
-    /// Only those of this kind.
     pub kind: Option<RunKind>,
-    /// From here on.
     pub after: Option<Cursor>,
-    /// At most so many.
     pub limit: u32,
 }
 
-/// Which part of a run's journal.
+/// Which entries of a run's journal to list.
 #[derive(Clone, Debug)]
 pub struct JournalQuery {
     pub run: RunId,
-    /// What came after this moment and key.
+    /// Only entries that began after this moment, or at it with a greater key.
     pub after: Option<(Timestamp, EntryKey)>,
-    /// At most so many.
     pub limit: u32,
-    /// Only the line with this key.
+    /// Only the entry with this key.
     pub key: Option<EntryKey>,
-    /// With the results, however long they are.
+    /// Whether to read the results too, which may be long.
     pub results: bool,
 }
 
-/// One line of a journal, with its result as JSON unless that was erased.
+/// One entry of a journal, with its result as JSON unless that was erased or not asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalLine {
     pub entry: Entry,
-    /// What the row has only as a digest.
+    /// The row holds only its digest.
     pub result: Option<String>,
 }
 
-/// Part of a list, and where the next part begins.
+/// A page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
-    /// In order.
     pub items: Vec<T>,
-    /// `None` at the end.
+    /// Where the next page begins; `None` at the end.
     pub next: Option<Cursor>,
 }
 
-/// A place in a list. Text to others.
+/// A place in a list. Clients treat it as opaque text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// In an inbox: how urgent, 0 first, then by deadline.
+    /// In a list of pending items: the urgency, 0 first, and the deadline.
     inbox: Option<(i64, i64)>,
-    /// By age.
+    /// The time by which the list is sorted, in microseconds.
     at: i64,
-    /// Then by id.
+    /// Decides between items of the same time.
     id: String,
 }
 
@@ -148,7 +134,7 @@ impl std::str::FromStr for Cursor {
     type Err = Refusal;
     fn from_str(text: &str) -> Result<Self, Refusal> {
         parse_cursor(text)
-            .ok_or_else(|| Refusal::invalid("cursor", "is none that a list gave you; take `next` as it is"))
+            .ok_or_else(|| Refusal::invalid("cursor", "is invalid; use the `next` of the previous page unchanged"))
     }
 }
 
@@ -159,14 +145,17 @@ fn parse_cursor(text: &str) -> Option<Cursor> {
         ["n", at, id] => (None, at, id),
         _ => return None,
     };
-    // Whatever is listed has an id of this form; anything else was made up.
+    // Every listed item has an id of this form. Anything else is not a cursor of ours.
     let id = id.parse::<GateId>().ok()?.to_string();
     Some(Cursor { inbox, at: at.parse().ok()?, id })
 }
 
 impl GateQuery {
-    /// The statement and its arguments, one more row than the page holds.
+    /// The statement and its arguments. It selects one row more than the page holds, to show
+    /// whether there is another page.
     pub(crate) fn sql(&self) -> Result<(String, Vec<Value<'_>>), Refusal> {
+        let workflow = self.requester.as_ref().filter(|name| is_workflow(name));
+        let asker = self.requester.as_ref().filter(|name| !is_workflow(name));
         Listing {
             select: rows::select_gates(),
             deadline: "deadline",
@@ -174,10 +163,12 @@ impl GateQuery {
             equals: vec![
                 ("run_id", self.run.as_ref().map(RunId::as_str)),
                 ("session_id", self.session.as_ref().map(SessionId::as_str)),
-                ("requested_by", self.requester.as_ref().map(Name::as_str)),
+                ("requested_by", workflow.map(Name::as_str)),
+                ("asker", asker.map(Name::as_str)),
             ],
             either: None,
-            plus: None,
+            // The indexes of what workflows open have this condition.
+            plus: workflow.map(|_| "requested_by <> asker").into_iter().collect(),
             status: self.status.map(GateStatus::word),
             inbox: self.status == Some(GateStatus::Pending),
             after: self.after.as_ref(),
@@ -203,20 +194,25 @@ impl GateQuery {
 }
 
 impl QuestionQuery {
-    /// The statement and its arguments, one more row than the page holds.
+    /// The statement and its arguments. It selects one row more than the page holds, to show
+    /// whether there is another page.
     pub(crate) fn sql(&self) -> Result<(String, Vec<Value<'_>>), Refusal> {
+        let workflow = self.asked_by.as_ref().filter(|name| is_workflow(name));
+        let asker = self.asked_by.as_ref().filter(|name| !is_workflow(name));
+        let halting = self.halting.then_some("halts IS NOT NULL");
         Listing {
             select: rows::select_questions(),
             deadline: "due",
             at: "asked_at",
             equals: vec![
                 ("agent_id", self.agent.as_ref().map(Name::as_str)),
-                ("asked_by", self.asked_by.as_ref().map(Name::as_str)),
+                ("asked_by", workflow.map(Name::as_str)),
+                ("asker", asker.map(Name::as_str)),
                 ("run_id", self.run.as_ref().map(RunId::as_str)),
                 ("session_id", self.session.as_ref().map(SessionId::as_str)),
             ],
-            either: self.concerns.as_ref().map(|name| (["asked_by", "agent_id"], name.as_str())),
-            plus: self.halting.then_some("halts IS NOT NULL"),
+            either: self.concerns.as_ref().map(|name| (["asker", "agent_id"], name.as_str())),
+            plus: halting.into_iter().chain(workflow.map(|_| "asked_by <> asker")).collect(),
             status: self.status.map(QuestionStatus::word),
             inbox: self.status == Some(QuestionStatus::Pending),
             after: self.after.as_ref(),
@@ -242,7 +238,8 @@ impl QuestionQuery {
 }
 
 impl RunQuery {
-    /// The statement and its arguments, one more row than the page holds.
+    /// The statement and its arguments. It selects one row more than the page holds, to show
+    /// whether there is another page.
     pub(crate) fn sql(&self) -> Result<(String, Vec<Value<'_>>), Refusal> {
         Listing {
             select: rows::select_runs(),
@@ -255,7 +252,7 @@ impl RunQuery {
                 ("kind", self.kind.map(RunKind::word)),
             ],
             either: None,
-            plus: None,
+            plus: Vec::new(),
             status: self.status.map(RunStatus::word),
             inbox: false,
             after: self.after.as_ref(),
@@ -295,15 +292,16 @@ impl JournalQuery {
     }
 }
 
-/// Runs that a worker can take: new ones, and those for which something has changed, those first
-/// that have waited longest. `workflows` says how many names there are as arguments from `?2` on.
+/// Selects runs that a worker can claim: new ones, and those for which something has changed, those
+/// that have waited longest first. The arguments from `?2` on are the `workflows` names of
+/// workflows.
 pub(crate) fn ready(workflows: usize) -> String {
     let names = places(2, workflows);
     format!("SELECT id FROM runs WHERE wakes > parked_wakes AND workflow IN ({names}) ORDER BY moved_at, id LIMIT ?1")
 }
 
-/// Runs whose node has died by `?2`, at most `?1`; and as many that have stopped, which nothing
-/// wakes, and whose parent is over.
+/// Selects at most `?1` runs whose node was dead by `?2`; and as many stopped runs whose parent is
+/// over, because nothing else wakes those. The arguments from `?3` on are the names of workflows.
 pub(crate) fn orphans(workflows: usize) -> String {
     let names = places(3, workflows);
     format!(
@@ -318,15 +316,16 @@ pub(crate) fn orphans(workflows: usize) -> String {
     )
 }
 
-/// The places of so many arguments from `first` on; of none, something that nothing is in.
+/// Placeholders for `count` arguments from `first` on. For none it is `NULL`, so that `IN` matches
+/// nothing.
 fn places(first: usize, count: usize) -> String {
     let places: Vec<_> = (first..first + count).map(|n| format!("?{n}")).collect();
     if places.is_empty() { "NULL".to_owned() } else { places.join(", ") }
 }
 
-/// Everything that happened to the run whose stream is `?1` and whose id is `?2`, to its gates and
-/// to its questions, after `?3`. By stream and not by position, which PostgreSQL would otherwise
-/// do: then it reads the whole log.
+/// Selects the events after `?3` of the run with stream `?1` and id `?2`, of its gates and of its
+/// questions. `position + 0` keeps PostgreSQL from using the index by position, with which it would
+/// read the whole log.
 pub(crate) fn of_run() -> String {
     format!(
         "SELECT {} FROM events WHERE stream IN (SELECT CAST(?1 AS TEXT)
@@ -353,29 +352,26 @@ pub(crate) fn of_workflows<'a>(mut first: Vec<Value<'a>>, workflows: &'a [Workfl
     first
 }
 
-/// Which deliveries, and from where on.
+/// Which deliveries to list.
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryQuery {
-    /// Only these.
     pub status: Option<DeliveryStatus>,
-    /// Only to this channel.
     pub channel: Option<String>,
-    /// From here on.
     pub after: Option<Cursor>,
-    /// At most so many.
     pub limit: u32,
 }
 
-/// What is still to be delivered to one channel.
+/// A channel with deliveries that are still to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingFor {
     pub channel: String,
-    /// When the first of it is due.
+    /// When the first of them is due.
     pub due: Timestamp,
 }
 
 impl DeliveryQuery {
-    /// The statement and its arguments, one more row than the page holds.
+    /// The statement and its arguments. It selects one row more than the page holds, to show
+    /// whether there is another page.
     pub(crate) fn sql(&self) -> Result<(String, Vec<Value<'_>>), Refusal> {
         Listing {
             select: rows::select_deliveries(),
@@ -383,7 +379,7 @@ impl DeliveryQuery {
             at: "created_at",
             equals: vec![("channel", self.channel.as_deref())],
             either: None,
-            plus: None,
+            plus: Vec::new(),
             status: self.status.map(DeliveryStatus::word),
             inbox: false,
             after: self.after.as_ref(),
@@ -403,8 +399,9 @@ impl DeliveryQuery {
     }
 }
 
-/// At most `?1` channels after `?2` for which something waits, each with when the first of it is
-/// due. Goes through the index from one channel to the next, however much waits for each.
+/// Selects at most `?1` channels after `?2` with deliveries that wait, each with the time at which
+/// the first is due. It steps through the index from channel to channel, so the number of
+/// deliveries does not matter.
 pub(crate) const WAITING: &str = "WITH RECURSIVE waiting (channel) AS (
     SELECT min(channel) FROM outbox WHERE due IS NOT NULL AND outbox.channel > ?2
     UNION ALL
@@ -417,63 +414,65 @@ pub(crate) fn read_waiting(row: &dyn Columns) -> Result<WaitingFor, Error> {
     Ok(WaitingFor { channel: row.text(0)?, due: Timestamp::from_micros(row.int(1)?) })
 }
 
-/// How many deliveries have the status `?1`.
+/// Counts the deliveries with the status `?1`.
 pub(crate) const COUNT_DELIVERIES: &str = "SELECT count(*) FROM outbox WHERE status = ?1";
 
-/// The next `?2` deliveries to the channel `?1` that wait or are under way.
+/// The next `?2` deliveries to the channel `?1` that wait or are being sent.
 pub(crate) const LOAD_WAITING: &str = "channel = ?1 AND due IS NOT NULL ORDER BY due, id LIMIT ?2";
 
-/// How many gates of `?1` are pending, and how many bytes they keep; of at most `?2` of them. For
-/// SQLite, which would otherwise go through all that it has ever opened.
+/// Counts the pending gates of `?1` and the bytes of their content, looking at no more than `?2` of
+/// them. For SQLite, which without the named index would read every gate that `?1` has ever opened.
 pub(crate) const PENDING_OF: &str = "SELECT count(*), CAST(coalesce(sum(content_bytes), 0) AS BIGINT) FROM (
-    SELECT content_bytes FROM gates INDEXED BY gates_inbox_of WHERE requested_by = ?1 AND status = 'pending' LIMIT ?2) AS own";
+    SELECT content_bytes FROM gates INDEXED BY gates_inbox_of
+    WHERE asker = ?1 AND requested_by = ?1 AND status = 'pending' LIMIT ?2) AS own";
 
-/// How many questions of `?1` are open; of at most `?2` of them. For SQLite.
+/// Counts the open questions of `?1`, no more than `?2`. For SQLite.
 pub(crate) const OPEN_OF: &str = "SELECT count(*) FROM (
-    SELECT 1 FROM questions INDEXED BY questions_open_of WHERE asked_by = ?1 AND status = 'pending' LIMIT ?2) AS own";
+    SELECT 1 FROM questions INDEXED BY questions_open_of
+    WHERE asker = ?1 AND asked_by = ?1 AND status = 'pending' LIMIT ?2) AS own";
 
-/// How many runs of `?1` we execute that are not over; of at most `?2` of them. For SQLite.
+/// Counts the runs of `?1` that Folkmoot executes and that are not over, no more than `?2`. For
+/// SQLite.
 pub(crate) const OPEN_RUNS_OF: &str = "SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_open_of
     WHERE initiator = ?1 AND kind <> 'external' AND status NOT IN ('completed', 'failed', 'cancelled') LIMIT ?2) AS own";
 
-/// How many halts of `?1` stand; of at most `?2` of them. For SQLite.
+/// Counts the halts of `?1` that are not lifted, no more than `?2`. For SQLite.
 pub(crate) const HALTS_OF: &str = "SELECT count(*) FROM (SELECT 1 FROM halts INDEXED BY halts_standing
     WHERE raised_by = ?1 AND lifted_at IS NULL LIMIT ?2) AS own";
 
-/// At most `?1` principals that have pending gates. Goes through the index from one to the next,
-/// however many gates each has.
+/// Selects at most `?1` principals that have pending gates, or whose runs have. It steps through
+/// the index from principal to principal, so the number of gates does not matter.
 pub(crate) const REQUESTERS: &str = "WITH RECURSIVE requesters (name) AS (
-    SELECT min(requested_by) FROM gates WHERE status = 'pending'
+    SELECT min(asker) FROM gates WHERE status = 'pending'
     UNION ALL
-    SELECT (SELECT min(requested_by) FROM gates WHERE status = 'pending' AND requested_by > requesters.name)
+    SELECT (SELECT min(asker) FROM gates WHERE status = 'pending' AND asker > requesters.name)
     FROM requesters WHERE requesters.name IS NOT NULL)
   SELECT name FROM requesters WHERE name IS NOT NULL LIMIT ?1";
 
-/// As [`REQUESTERS`], of questions.
+/// Like [`REQUESTERS`], for questions.
 pub(crate) const ASKERS: &str = "WITH RECURSIVE askers (name) AS (
-    SELECT min(asked_by) FROM questions WHERE status = 'pending'
+    SELECT min(asker) FROM questions WHERE status = 'pending'
     UNION ALL
-    SELECT (SELECT min(asked_by) FROM questions WHERE status = 'pending' AND asked_by > askers.name)
+    SELECT (SELECT min(asker) FROM questions WHERE status = 'pending' AND asker > askers.name)
     FROM askers WHERE askers.name IS NOT NULL)
   SELECT name FROM askers WHERE name IS NOT NULL LIMIT ?1";
 
-/// How many of an agent's things need to be counted.
+/// How far to count for a quota: one above the limit shows that it is exceeded.
 pub(crate) fn counted(limit: Option<u64>) -> i64 {
     limit.map_or(i64::MAX, |limit| i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))
 }
 
-/// What gates, questions, runs and deliveries have in common as lists.
+/// What the lists of gates, questions, runs and deliveries have in common.
 struct Listing<'a> {
     select: &'static str,
     deadline: &'static str,
     at: &'static str,
     equals: Vec<(&'static str, Option<&'a str>)>,
-    /// One of two columns is this.
+    /// One of the two columns must have this value.
     either: Option<([&'static str; 2], &'a str)>,
-    /// One more condition.
-    plus: Option<&'static str>,
+    plus: Vec<&'static str>,
     status: Option<&'static str>,
-    /// What waits is listed by how urgent it is.
+    /// Whether the list holds pending items, which are sorted by urgency.
     inbox: bool,
     after: Option<&'a Cursor>,
     limit: u32,
@@ -493,8 +492,9 @@ impl<'a> Listing<'a> {
             let n = arguments.len();
             conditions.push(format!("({one} = ?{n} OR {other} = ?{n})"));
         }
-        conditions.extend(self.plus.map(str::to_owned));
-        // The word itself, not an argument: a partial index is only used where the planner sees it.
+        conditions.extend(self.plus.iter().map(ToString::to_string));
+        // The status is part of the statement and not an argument, because the planner uses a
+        // partial index only if it sees the value.
         conditions.extend(self.status.map(|status| format!("status = '{status}'")));
         let inbox = self.inbox;
         let order = match inbox {
@@ -514,19 +514,19 @@ impl<'a> Listing<'a> {
             arguments.extend([Value::Int(*moment), Value::Text(id.as_str().into())]);
         }
         let conditions = if conditions.is_empty() { "1 = 1".to_owned() } else { conditions.join(" AND ") };
-        // An argument, so that there are few statements: each is kept prepared, and callers choose
-        // the number.
+        // The limit is an argument. Callers choose it, and each different statement is kept
+        // prepared.
         arguments.push(Value::Int(i64::from(self.limit) + 1));
         let n = arguments.len();
         Ok((format!("{} WHERE {conditions} ORDER BY {order} LIMIT ?{n}", self.select), arguments))
     }
 }
 
-/// How long the texts on one page are together, unless a single one is longer.
+/// The maximum total length of the texts on one page. A single longer text still fits.
 const PAGE_BYTES_MAX: usize = 4 << 20;
 
-/// A page of what was found, which is one more than it holds where there is another page. Long
-/// texts, of which each item may have one, make it shorter.
+/// Cuts the rows that were found to a page. One row more than the limit means that there is another
+/// page. Each item may have a long text; many of them make the page shorter.
 fn cut<T>(
     mut items: Vec<T>,
     limit: u32,
@@ -545,9 +545,9 @@ fn cut<T>(
     Page { items, next }
 }
 
-/// Where the runs go on in a walk through all streams that has come to `after`, so that the index
-/// by id serves. Their streams come together, but need not be the last: other ids can begin with
-/// any letter.
+/// The id after which runs continue in a walk through all streams that has reached `after`, so that
+/// the index by id can be used. The streams of runs (`run:…`) lie together, but other streams can
+/// sort before and after them.
 pub(crate) fn runs_after(after: &str) -> &str {
     match after.strip_prefix("run:") {
         Some(id) => id,
@@ -556,11 +556,11 @@ pub(crate) fn runs_after(after: &str) -> &str {
     }
 }
 
-/// Sorts after every id, which are plain letters.
+/// Sorts after every id, because ids are ASCII.
 const AFTER_ALL_IDS: &str = "\u{10ffff}";
 
-/// The next streams by id, of those that have a row and of those that only the log knows; the runs
-/// from `?3` on.
+/// Selects the next `?2` streams by id after `?1`, both those that have a row and those that only
+/// the log knows. Runs start after the id `?3`.
 pub(crate) const STREAMS: &str = "SELECT id FROM (
     SELECT id FROM (SELECT id FROM gates WHERE id > ?1 ORDER BY id LIMIT ?2) AS gates_with_row
     UNION SELECT id FROM (SELECT id FROM questions WHERE id > ?1 ORDER BY id LIMIT ?2) AS questions_with_row
@@ -573,14 +573,14 @@ pub(crate) const STREAMS: &str = "SELECT id FROM (
     ) AS with_log
   ) AS known ORDER BY id LIMIT ?2";
 
-/// The bytes under `?1`, as gates and questions show them.
+/// Selects the bytes with digest `?1` that gates and questions may show.
 pub(crate) const SHOWN: &str = "SELECT content FROM artifacts WHERE digest = ?1 AND barred = 0";
-/// The bytes under `?1`, as runs record them.
+/// Selects the bytes with digest `?1` that a run recorded.
 pub(crate) const RECORDED: &str = "SELECT content FROM artifacts WHERE digest = ?1";
 
-/// Something that is not over and needs the content under `?1`. A run that is executed here is
-/// replayed from its top until it ends, with what its gates were decided to and what the runs gave
-/// that it started, however long ago that was.
+/// Selects something that is not over and needs the content with digest `?1`. A run that Folkmoot
+/// executes is replayed from its top until it ends, so it needs the decisions on its gates and the
+/// results of its child runs, however old they are.
 pub(crate) const NEEDED_BY: &str = "SELECT id FROM (
     SELECT id FROM gates WHERE status = 'pending' AND (summary_digest = ?1 OR artifacts LIKE '%' || ?1 || '%')
     UNION ALL SELECT runs.id FROM runs JOIN gates ON gates.run_id = runs.id
@@ -596,8 +596,8 @@ pub(crate) const NEEDED_BY: &str = "SELECT id FROM (
       AND EXISTS (SELECT 1 FROM records WHERE records.run_id = runs.id AND texts LIKE '%' || ?1 || '%')
   ) AS needing LIMIT 1";
 
-/// What erased the content under `?1` for its age. By stream, of which the index knows where they
-/// are.
+/// Selects the events that erased the content with digest `?1` because of its age. The condition on
+/// the stream lets the index find them.
 pub(crate) fn retirements() -> String {
     let names = rows::EVENTS.names();
     format!(
@@ -605,17 +605,17 @@ pub(crate) fn retirements() -> String {
     )
 }
 
-/// In the order of the log.
+/// Sorts events into the order of the log and removes duplicates.
 pub(crate) fn each_once(mut events: Vec<Event>) -> Vec<Event> {
     events.sort_by_key(|event| event.position);
     events.dedup_by_key(|event| event.position);
     events
 }
 
-/// Contents that no gate and no question shows again.
+/// Selects the contents that no gate and no question may show again.
 pub(crate) const BARRED: &str = "SELECT digest FROM artifacts WHERE barred = 1";
 
-/// Questions that hold somebody.
+/// The condition for questions that hold somebody.
 pub(crate) const HOLDING: &str = "holds IS NOT NULL";
-/// Halts that nobody has lifted.
+/// The condition for halts that are not lifted.
 pub(crate) const STANDING: &str = "lifted_at IS NULL";

@@ -72,7 +72,8 @@ impl Recent {
     pub(crate) fn start_over(&self, head: Head) {
         self.look(|known| {
             *known = RecentState { head, events: VecDeque::new() };
-            // Under the lock: whoever gets an event of the new log also sees the new epoch.
+            // Under the lock, so that a follower that gets an event of the new log also sees the
+            // new epoch.
             self.epoch.send_modify(|epoch| *epoch += 1);
         });
         self.grown.notify_waiters();

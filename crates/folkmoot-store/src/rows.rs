@@ -1,4 +1,4 @@
-//! How core's types become columns and come back, once for both databases.
+//! Converts core's types to columns and back, in the same way for both databases.
 
 pub(crate) mod records;
 
@@ -22,7 +22,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Error, GateView, JournalLine, QuestionView};
 
-/// One column of one row.
+/// The value of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value<'a> {
     Text(Cow<'a, str>),
@@ -32,7 +32,7 @@ pub(crate) enum Value<'a> {
     Bytes(Cow<'a, [u8]>),
 }
 
-/// The three types that columns have.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     Text,
@@ -40,7 +40,7 @@ pub(crate) enum Type {
     Bytes,
 }
 
-/// A table that is written, and what to do where the row is there.
+/// A table that commands write, and what happens if a row exists already.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub name: &'static str,
@@ -50,14 +50,14 @@ pub(crate) struct Table {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Conflict {
-    /// It must not be there.
+    /// The row must not exist.
     Fails,
-    /// It stays as it is.
+    /// The existing row stays as it is.
     Keeps,
-    /// This, which the statement's end says.
+    /// This clause, at the end of the statement, says what happens.
     Does(&'static str),
-    /// It is replaced, except for its key, and for columns that never change: an index over them
-    /// need not be written again.
+    /// The existing row is replaced, except for the key and the columns in `but`. Those never
+    /// change, so that indexes over them need not be written again.
     Replaces { key: &'static [&'static str], but: &'static [&'static str] },
 }
 
@@ -67,7 +67,7 @@ pub(crate) const GATES: Table = Table {
     name: "gates",
     conflict: Conflict::Replaces {
         key: &["id"],
-        but: &["run_id", "session_id", "requested_by", "requested_at", "dedupe_key"],
+        but: &["run_id", "session_id", "requested_by", "initiator", "requested_at", "dedupe_key"],
     },
     columns: &[
         ("id", Text),
@@ -138,9 +138,9 @@ pub(crate) const ARTIFACTS: Table = Table {
     columns: &[("digest", Text), ("content", Bytes), ("used_at", Int)],
 };
 
-/// What was erased is kept again: gates and questions that send what was erased for good are
-/// refused before this. Else nothing is written but, once a day, that it was sent: a row is written
-/// whole, however long its content is.
+/// Content that is sent again after it was erased is stored again: gates and questions that send
+/// barred content are refused before this. Otherwise only the time of use is written, at most once
+/// a day, because the database writes the whole row, however long the content is.
 const SENT_AGAIN: &str = " ON CONFLICT (digest) DO UPDATE SET used_at = excluded.used_at,
     content = coalesce(artifacts.content, excluded.content)
     WHERE artifacts.content IS NULL OR excluded.used_at >= artifacts.used_at + 86400000000";
@@ -234,6 +234,7 @@ pub(crate) const QUESTIONS: Table = Table {
             "priority",
             "urgency",
             "asked_by",
+            "initiator",
             "asked_at",
             "timeout_ms",
         ],
@@ -259,6 +260,7 @@ pub(crate) const QUESTIONS: Table = Table {
         ("status", Text),
         ("closure", Text),
         ("run_id", Text),
+        ("initiator", Text),
     ],
 };
 
@@ -327,7 +329,7 @@ pub(crate) const WEBHOOKS: Table = Table {
     ],
 };
 
-/// Forgets what has arrived before `?1`, at most `?2`.
+/// Deletes at most `?2` deliveries that were delivered before `?1`.
 pub(crate) const FORGET_DELIVERIES: &str = "DELETE FROM outbox WHERE id IN
     (SELECT id FROM outbox WHERE status = 'delivered' AND created_at < ?1 AND ended_at < ?1 ORDER BY created_at, id LIMIT ?2)";
 
@@ -363,7 +365,7 @@ pub(crate) const IDEMPOTENCY: Table = Table {
     ],
 };
 
-/// Every table that commands write, except those of debates.
+/// Every table that commands write.
 pub(crate) const WRITTEN: [Table; 16] = [
     GATES,
     EVENTS,
@@ -383,10 +385,10 @@ pub(crate) const WRITTEN: [Table; 16] = [
     IDEMPOTENCY,
 ];
 
-/// How a row that is the fold of a stream is read.
+/// Reads a row that is the fold of a stream.
 type ReadFolded = fn(&dyn Columns) -> Result<AuditedRow, Error>;
 
-/// Every table of which each row is the fold of a stream.
+/// Every table whose rows are folds of streams.
 pub(crate) const FOLDED: [(&Table, ReadFolded); 4] = [
     (&GATES, |row| Ok(AuditedRow::Gate(Box::new(read_gate(row)?)))),
     (&QUESTIONS, |row| Ok(AuditedRow::Question(Box::new(read_question(row)?)))),
@@ -395,12 +397,12 @@ pub(crate) const FOLDED: [(&Table, ReadFolded); 4] = [
 ];
 
 impl Table {
-    /// The columns by name, separated by commas.
+    /// The names of the columns, separated by commas.
     pub(crate) fn names(&self) -> String {
         self.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
     }
 
-    /// The statement's end, which says what happens where the row is there.
+    /// The end of the statement, which says what happens if the row exists.
     pub(crate) fn on_conflict(&self) -> String {
         match self.conflict {
             Conflict::Fails => String::new(),
@@ -415,7 +417,7 @@ impl Table {
     }
 }
 
-/// A row that either database gave.
+/// A row that one of the databases returned.
 pub(crate) trait Columns {
     fn maybe_text(&self, n: usize) -> Result<Option<String>, Error>;
     fn maybe_int(&self, n: usize) -> Result<Option<i64>, Error>;
@@ -429,7 +431,7 @@ pub(crate) trait Columns {
     }
 }
 
-/// How urgent a gate is: 0 is looked at first.
+/// The urgency of a gate; 0 is listed first.
 pub(crate) fn urgency(risk: Risk) -> i64 {
     match risk {
         Risk::Critical => 0,
@@ -439,7 +441,7 @@ pub(crate) fn urgency(risk: Risk) -> i64 {
     }
 }
 
-/// How urgent a question is: 0 is looked at first.
+/// The urgency of a question; 0 is listed first.
 pub(crate) fn question_urgency(priority: Priority) -> i64 {
     match priority {
         Priority::Critical => 0,
@@ -449,7 +451,7 @@ pub(crate) fn question_urgency(priority: Priority) -> i64 {
     }
 }
 
-/// Gates with the text of their summaries, as [`read_view`] reads them.
+/// Selects gates with the text of their summaries, for [`read_view`].
 pub(crate) fn select_gates() -> &'static str {
     static SQL: OnceLock<String> = OnceLock::new();
     SQL.get_or_init(|| {
@@ -548,8 +550,8 @@ pub(crate) fn read_gate(row: &dyn Columns) -> Result<Gate, Error> {
             None => GateState::Pending { votes: from_json(&row.text(32)?)? },
         },
     };
-    // Two columns repeat what others say, for the indexes. A row in which they differ was not
-    // written by us.
+    // Two columns repeat others for the sake of indexes. If they differ, somebody else has written
+    // the row.
     let status = row.text(31)?;
     if status != gate.status().word() || row.int(8)? != urgency(risk) {
         return Err(Error::Unreadable(format!("gate {}: status {status:?} or urgency contradicts the rest", gate.id)));
@@ -614,7 +616,7 @@ pub(crate) fn artifact(artifact: &Artifact, now: Timestamp) -> Vec<Value<'_>> {
     ]
 }
 
-/// What is known of contents, as [`read_content_status`] reads it.
+/// Selects the status of contents, for [`read_content_status`].
 pub(crate) const SELECT_CONTENT_STATUS: &str = "SELECT digest, CAST(CASE WHEN content IS NULL THEN 0 ELSE 1 END AS BIGINT), erasures, barred, used_at FROM artifacts";
 
 pub(crate) fn read_content_status(row: &dyn Columns) -> Result<ContentStatus, Error> {
@@ -627,11 +629,9 @@ pub(crate) fn read_content_status(row: &dyn Columns) -> Result<ContentStatus, Er
     })
 }
 
-/// Runs, each with its wake-ups, until when its node lives, and whether its parent is over, as
-/// [`read_run`] and [`read_run_with_extras`] read them. Of a run's gates those that wait, of each
-/// way to stop a run or to want a change the one that was decided last, and the last one that
-/// people approved. Each part has an index of its own: an agent can open and withdraw any number of
-/// gates.
+/// Selects the gates by which the next step of a run is judged: all pending ones, the last decided
+/// gate of each way to stop a run or to ask for a change, and the last one that people approved.
+/// Each part has its own index, because an agent can open and withdraw any number of gates.
 pub(crate) fn select_gates_of(run: &str) -> String {
     let select = format!("SELECT {} FROM gates WHERE run_id = {run} AND", GATES.names());
     let last = |such: String, by: &str| format!("SELECT * FROM ({select} {such} ORDER BY {by} DESC LIMIT 1) AS last");
@@ -642,6 +642,8 @@ pub(crate) fn select_gates_of(run: &str) -> String {
     format!("{select} status = 'pending' UNION ALL {stopping} UNION ALL {approved}")
 }
 
+/// Selects runs, each with its wake-ups, how long its node is considered alive, and whether its
+/// parent is over, for [`read_run`] and [`read_run_with_extras`].
 pub(crate) fn select_runs() -> &'static str {
     static SQL: OnceLock<String> = OnceLock::new();
     SQL.get_or_init(|| {
@@ -698,7 +700,8 @@ fn parked(run: &Run) -> Option<&run::Parked> {
     }
 }
 
-/// How many wake-ups a run has had that waits for one more; a new one waits for none.
+/// The number of wake-ups that a parked run has had; it waits for one more. -1 for a new run, which
+/// waits for none.
 fn parked_wakes(run: &Run) -> Option<i64> {
     match &run.state {
         RunState::Pending => Some(-1),
@@ -706,8 +709,7 @@ fn parked_wakes(run: &Run) -> Option<i64> {
     }
 }
 
-/// The agent that waits for clearance, where there is one; `*` where there are several, which the
-/// state names.
+/// The agent that waits for clearance; `*` if there are several, which the state names.
 fn held(parked: &run::Parked) -> Option<&str> {
     match parked.held.as_slice() {
         [] => None,
@@ -741,8 +743,8 @@ pub(crate) fn read_run(row: &dyn Columns) -> Result<Run, Error> {
         seq: position(row.int(22)?)?,
         resumed_at: row.maybe_int(23)?.map(Timestamp::from_micros),
     };
-    // Four columns repeat what others say, for the indexes. A row in which they differ was not
-    // written by us.
+    // Four columns repeat others for the sake of indexes. If they differ, somebody else has written
+    // the row.
     let agrees = row.text(11)? == run.status().word()
         && row.maybe_text(13)?.as_deref() == node_of(&run)
         && row.maybe_int(14)? == parked_wakes(&run)
@@ -753,7 +755,7 @@ pub(crate) fn read_run(row: &dyn Columns) -> Result<Run, Error> {
     Ok(run)
 }
 
-/// What is read with a run, and is no part of it.
+/// Data that is read together with a run but is not part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RunExtras {
     pub wakes: u64,
@@ -805,7 +807,7 @@ pub(crate) fn read_entry(row: &dyn Columns) -> Result<Entry, Error> {
     Ok(entry)
 }
 
-/// Lines of a journal, with their results or without, as [`read_line`] reads them.
+/// Selects entries of a journal, with or without their results, for [`read_line`].
 pub(crate) fn select_journal(results: bool) -> &'static str {
     static SQL: OnceLock<[String; 2]> = OnceLock::new();
     let [without, with] = SQL.get_or_init(|| {
@@ -827,7 +829,7 @@ pub(crate) fn node(node: &Name, until: Timestamp) -> Vec<Value<'_>> {
     vec![text(node.as_str()), Value::Int(until.as_micros())]
 }
 
-/// Questions with what they ask, as [`read_question_view`] reads them.
+/// Selects questions with their texts, for [`read_question_view`].
 pub(crate) fn select_questions() -> &'static str {
     static SQL: OnceLock<String> = OnceLock::new();
     SQL.get_or_init(|| {
@@ -858,6 +860,7 @@ pub(crate) fn question(question: &Question) -> Vec<Value<'_>> {
         text(question.status().word()),
         Value::MaybeText(question.closure().map(|closure| json_text(closure).into())),
         maybe(question.run_id.as_ref().map(RunId::as_str)),
+        maybe(question.initiator.as_ref().map(Name::as_str)),
     ]
 }
 
@@ -874,6 +877,7 @@ pub(crate) fn read_question(row: &dyn Columns) -> Result<Question, Error> {
         halts: parse_maybe(row.maybe_text(7)?)?,
         priority: parse(&row.text(9)?)?,
         asked_by: parse(&row.text(11)?)?,
+        initiator: parse_maybe(row.maybe_text(20)?)?,
         asked_at: Timestamp::from_micros(row.int(12)?),
         timeout: read_timeout(row.int(13)?),
         due: Deadline::from_micros(row.int(14)?),
@@ -884,8 +888,8 @@ pub(crate) fn read_question(row: &dyn Columns) -> Result<Question, Error> {
             None => QuestionState::Pending,
         },
     };
-    // Three columns repeat what others say, for the indexes. A row in which they differ was not
-    // written by us.
+    // Three columns repeat others for the sake of indexes. If they differ, somebody else has
+    // written the row.
     let holds = question.hold().map(|hold| hold.scope.word());
     let agrees = row.text(17)? == question.status().word()
         && row.maybe_text(8)?.as_deref() == holds
@@ -957,7 +961,7 @@ pub(crate) fn read_timer(row: &dyn Columns) -> Result<Timer, Error> {
     Ok(Timer { subject, due: Timestamp::from_micros(row.int(2)?) })
 }
 
-/// Deliveries, as [`read_delivery`] reads them.
+/// Selects deliveries, for [`read_delivery`].
 pub(crate) fn select_deliveries() -> &'static str {
     static SQL: OnceLock<String> = OnceLock::new();
     SQL.get_or_init(|| format!("SELECT {} FROM outbox", OUTBOX.names()))
@@ -1081,7 +1085,7 @@ pub(crate) fn read_token_hash(row: &dyn Columns) -> Result<[u8; 32], Error> {
     Ok(*hash.as_bytes())
 }
 
-/// The record of a command that was done, if it is to be recognised again.
+/// The idempotency record of a command that was executed, if it has an idempotency key.
 pub(crate) fn idempotency(command: &Command, outcome: &Outcome, now: Timestamp) -> Option<Vec<Value<'static>>> {
     let idempotency = command.idempotency.as_ref()?;
     Some(vec![
@@ -1094,8 +1098,8 @@ pub(crate) fn idempotency(command: &Command, outcome: &Outcome, now: Timestamp) 
     ])
 }
 
-/// What a command with a known idempotency key gets: the outcome of the first time, or a refusal if
-/// it is another.
+/// The answer to a command whose idempotency key is known: the first outcome, or a refusal if it is
+/// a different command.
 pub(crate) fn replay(command: &Command, fingerprint: &str, outcome: &str) -> Result<Outcome, Error> {
     let same = command.idempotency.as_ref().is_some_and(|known| known.fingerprint.to_string() == fingerprint);
     if !same {

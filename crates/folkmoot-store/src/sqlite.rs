@@ -1,8 +1,8 @@
-//! SQLite: one file, one writer thread, a few readers.
+//! The store on SQLite: one file, one writer thread, and a few read-only connections.
 //!
-//! The writer takes all that has queued while the last commit was syncing, judges and writes each
-//! command, commits once, and only then answers. So an idle store answers after one sync, and a
-//! busy one shares each sync among many.
+//! The writer takes all commands that were queued while the last commit was syncing, judges and
+//! writes each, commits once, and only then answers. So an idle store answers after one sync, and a
+//! busy one shares each sync among many commands.
 
 pub(crate) mod backup;
 mod checkpoint;
@@ -37,23 +37,23 @@ use crate::{
     rows::{self, Columns, Value},
 };
 
-/// How many events one `follow` reads when it has fallen behind.
+/// How many events [`Store::follow`] reads at once for a follower that has fallen behind.
 const CATCH_UP: u32 = 1000;
-/// Why a store does nothing that was closed.
+/// The error of a closed store.
 const CLOSED: &str = "it was closed";
 /// How long one connection waits for another's lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Looks at each command before it is judged and after it is durable: for tests of what a crash
-/// leaves behind. Where it says `false` the process is as good as dead, and nobody ever hears what
-/// became of the command.
+/// Observes each command before it is judged and after it is durable, for tests of what a crash
+/// leaves behind. Returning `false` simulates the death of the process: the caller never learns
+/// what became of the command.
 pub trait Witness: Send + Sync + std::fmt::Debug {
-    /// It is about to be judged.
+    /// Called before `command` is judged.
     fn before(&self, command: &Command) -> bool;
-    /// Whatever it came to is durable.
+    /// Called when the result of `command` is durable.
     fn after(&self, command: &Command) -> bool;
-    /// Whether its caller is told what it came to. Otherwise the caller lives on and does not know,
-    /// as when the connection to a database is lost during a commit.
+    /// Whether the caller receives the result. Otherwise the caller lives on without knowing it, as
+    /// when the connection to a database is lost during a commit.
     fn tells(&self, _command: &Command) -> bool {
         true
     }
@@ -72,18 +72,19 @@ pub struct Sqlite {
     stopped: watch::Receiver<Option<String>>,
 }
 
-/// Where commands go.
+/// Where commands are sent.
 #[derive(Debug)]
 enum Jobs {
-    /// To the writer's thread.
+    /// To the thread of the writer.
     Queue(mpsc::Sender<SqliteJob>),
-    /// To the writer itself, which answers before anybody else can ask.
+    /// To the writer itself, which answers before the next command is taken.
     Memory(Arc<Mutex<writer::SqliteWriter>>),
 }
 
 impl Sqlite {
-    /// A database that is gone when the last store on it is. Everything happens in the thread that
-    /// asks for it and is done when it returns, so that a simulation with a seed has one course.
+    /// Opens a database in memory. It is gone when the last store on it is dropped. Every command
+    /// is executed in the calling thread and is done on return, so that a seeded simulation is
+    /// deterministic.
     pub fn in_memory(clock: Arc<dyn Clock>) -> Result<Self, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(Path::new(":memory:"), flags)?;
@@ -95,8 +96,8 @@ impl Sqlite {
         Ok(Self::on_writer(Arc::new(Mutex::new(writer)), recent, clock, stopped))
     }
 
-    /// Another store on the same database in memory, as if its process had been started again;
-    /// `None` where this one is in a file or closed.
+    /// Another store on the same database in memory, as if the process had restarted. `None` if
+    /// this store is in a file or closed.
     pub fn again(&self) -> Option<Self> {
         let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner);
         let Some(Jobs::Memory(writer)) = jobs.as_ref() else { return None };
@@ -120,7 +121,7 @@ impl Sqlite {
         }
     }
 
-    /// The same store, with somebody who looks at each command.
+    /// The same store with a witness that observes each command.
     #[must_use]
     pub fn witnessed(self, witness: Arc<dyn Witness>) -> Self {
         let mut store = self;
@@ -128,19 +129,20 @@ impl Sqlite {
         store
     }
 
-    /// Opens the file, making or migrating it as needed. Whoever opens it must hold the lock on its
-    /// folder: there is one writer.
+    /// Opens the file, and creates or migrates it if necessary. The caller must hold the lock on
+    /// its folder, because there may be only one writer.
     pub fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, Error> {
         // SQLite up to 3.51.2 can corrupt a database when its log is reset under load.
         if rusqlite::version_number() < 3_051_003 {
             return Err(Error::Schema(format!("SQLite {} is too old; 3.51.3 is needed", rusqlite::version())));
         }
-        // A journal of this sort is left by whoever was killed before the database had a log: only
-        // a writer can take back what was half written, and until then it cannot even be read.
+        // A process that was killed before the database had a write-ahead log leaves such a
+        // journal. Only a writer can undo what was half written, and until then the file cannot
+        // even be read.
         let mut journal = path.as_os_str().to_owned();
         journal.push("-journal");
         if path.exists() && !Path::new(&journal).exists() {
-            // A file of a newer version stays as it is, to the last byte.
+            // Refuses a file of a newer version without changing a byte.
             migrate::missing(&taken(&connect_to_read(path)?)?)?;
         }
         keep_private(path)?;
@@ -172,8 +174,8 @@ impl Sqlite {
         })
     }
 
-    /// A file that nobody writes to, for whoever only reads it: a backup. It is not changed, and
-    /// its schema must be the newest.
+    /// Opens a file that nobody writes to, such as a backup, for reading only. The file is not
+    /// changed, and its schema must be the newest.
     pub fn open_to_read(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, Error> {
         let connection = connect_to_read(path)?;
         let schema = crate::backup::schema_of(&connection, path)?;
@@ -211,7 +213,7 @@ impl Sqlite {
         answer.await.unwrap_or_else(|_| Err(self.why_stopped()))
     }
 
-    /// Takes no more commands. The threads end when they have written what was taken.
+    /// Accepts no more commands. The threads end when they have written the accepted ones.
     fn end_threads(&self) -> Vec<JoinHandle<()>> {
         *self.jobs.write().unwrap_or_else(PoisonError::into_inner) = None;
         std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner))
@@ -222,8 +224,9 @@ impl Sqlite {
     }
 }
 
-/// Waits for the commands that were taken, so that the file is closed when this returns. The
-/// readers go first: only a connection that can write leaves one file behind, with the log in it.
+/// Waits for the accepted commands, so that the file is closed when this returns. The readers close
+/// first: if the last connection can write, it moves the write-ahead log into the database, and one
+/// file is left.
 impl Drop for Sqlite {
     fn drop(&mut self) {
         self.readers.close();
@@ -241,7 +244,7 @@ impl Store for Sqlite {
     }
 
     fn silence(&self, _known: u64) -> Duration {
-        // The file is this process's own: whatever was written, this node wrote.
+        // Only this process writes to the file, so this node knows everything that was written.
         if self.stopped.borrow().is_some() { Duration::MAX } else { Duration::ZERO }
     }
 
@@ -591,7 +594,7 @@ impl Store for Sqlite {
         let reason = stopped.wait_for(Option::is_some).await.map(|reason| reason.clone());
         match reason {
             Ok(reason) => reason.unwrap_or_default(),
-            // The writer has ended because the store is being closed, which is no failure.
+            // The writer has ended because the store is being closed. That is not a failure.
             Err(_) => std::future::pending().await,
         }
     }
@@ -605,8 +608,8 @@ impl Store for Sqlite {
     }
 }
 
-/// Makes the database, or finds it, with a mode that lets only its owner read it. SQLite gives the
-/// files beside it the same mode.
+/// Creates the database file, or changes the mode of an existing one, so that only its owner can
+/// read it. SQLite gives its companion files the same mode.
 fn keep_private(path: &Path) -> Result<(), Error> {
     const OWNER_ONLY: u32 = 0o600;
     let failed = |path: &Path, error: io::Error| Error::Database(format!("cannot open {}: {error}", path.display()));
@@ -635,7 +638,7 @@ fn keep_private(path: &Path) -> Result<(), Error> {
 
 fn join(threads: Vec<JoinHandle<()>>) {
     for thread in threads {
-        // One that panicked has answered nobody; there is nothing left to do about it here.
+        // A thread that panicked needs no handling here: its callers have got an error.
         let _ = thread.join();
     }
 }
@@ -651,7 +654,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// A connection that leaves the file as it is, and cannot change it.
+/// A read-only connection, which leaves the file as it is.
 pub(crate) fn connect_to_read(path: &Path) -> Result<Connection, Error> {
     connect_bare(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
 }
@@ -664,7 +667,7 @@ pub(crate) fn connect_bare(path: &Path, flags: OpenFlags) -> Result<Connection, 
     Ok(connection)
 }
 
-/// Has SQLite look whether the file is whole; `quick_check` leaves out what takes longest, whether
+/// Lets SQLite check the integrity of the file. `quick_check` omits the slowest part: whether
 /// indexes agree with tables.
 pub(crate) fn check_integrity(connection: &Connection, pragma: &str) -> Result<(), Error> {
     let found = all(connection, &format!("PRAGMA {pragma}(10)"), &[], |row| row.text(0))?;
@@ -674,7 +677,7 @@ pub(crate) fn check_integrity(connection: &Connection, pragma: &str) -> Result<(
     }
 }
 
-/// The steps of the schema that were taken; none where there is no such table.
+/// The version and checksum of the migrations that were applied; empty if there is no such table.
 pub(crate) fn taken(connection: &Connection) -> Result<Vec<(i64, String)>, Error> {
     let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'";
     if all(connection, sql, &[], |row| row.int(0))?.is_empty() {
@@ -688,7 +691,7 @@ fn migrate(connection: &Connection) -> Result<(), Error> {
     take_steps(connection, migrate::missing(&taken(connection)?)?)
 }
 
-/// Each step whole or not at all.
+/// Applies migrations, each in its own transaction.
 pub(crate) fn take_steps(connection: &Connection, steps: &[migrate::Migration]) -> Result<(), Error> {
     connection.execute_batch(migrate::TABLE).map_err(failed)?;
     for step in steps {
@@ -708,7 +711,7 @@ pub(crate) fn head(connection: &Connection) -> Result<Head, Error> {
     all(connection, sql, &[], read)?.pop().ok_or_else(|| Error::Unreadable("the log has no head".to_owned()))
 }
 
-/// When the last event was.
+/// The time of the last event.
 fn last_event(connection: &Connection) -> Result<Option<Timestamp>, Error> {
     let sql = "SELECT at FROM events ORDER BY position DESC LIMIT 1";
     Ok(all(connection, sql, &[], |row| Ok(Timestamp::from_micros(row.int(0)?)))?.pop())
@@ -731,7 +734,8 @@ fn content_statuses(connection: &Connection, digests: &[Digest]) -> Result<Vec<C
 }
 
 fn holds(connection: &Connection) -> Result<(u64, Vec<Hold>), Error> {
-    // One snapshot: what is committed between the statements would be missed, or taken twice.
+    // One snapshot for all statements. Otherwise a commit between them would be missed or counted
+    // twice.
     let snapshot = connection.unchecked_transaction().map_err(failed)?;
     let position = head(&snapshot)?.position;
     let sql = format!("SELECT {} FROM questions WHERE {}", rows::QUESTIONS.names(), query::HOLDING);
@@ -742,8 +746,8 @@ fn holds(connection: &Connection) -> Result<(u64, Vec<Hold>), Error> {
 }
 
 fn histories(connection: &Connection, after: &str, limit: u32) -> Result<Vec<History>, Error> {
-    // One snapshot for the three statements: a commit between them would look like a row that
-    // disagrees.
+    // One snapshot for all statements. Otherwise a row could seem to disagree with the log because
+    // of a commit between them.
     let snapshot = connection.unchecked_transaction().map_err(failed)?;
     let arguments = [Value::Text(after.into()), Value::Int(limit.into()), Value::Text(query::runs_after(after).into())];
     let streams = all(&snapshot, query::STREAMS, &arguments, |row| row.text(0))?;
@@ -820,7 +824,7 @@ impl Columns for rusqlite::Row<'_> {
     }
 }
 
-/// What an error of SQLite means to us.
+/// Translates an error of SQLite.
 pub(crate) fn failed(error: rusqlite::Error) -> Error {
     let Some(code) = error.sqlite_error().map(|error| error.extended_code) else {
         return match error {
@@ -831,8 +835,8 @@ pub(crate) fn failed(error: rusqlite::Error) -> Error {
         };
     };
     match code {
-        // What was not synced may be gone, whatever a second try says: nothing is acknowledged
-        // after it.
+        // After a failed sync, data may be lost even if a second sync succeeds. So nothing is
+        // acknowledged any more.
         ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC => Error::Stopped(format!("a sync failed: {error}")),
         code if code & 0xff == ffi::SQLITE_FULL => Error::Full,
         code if code & 0xff == ffi::SQLITE_IOERR || code & 0xff == ffi::SQLITE_READONLY => {

@@ -26,7 +26,7 @@ use tokio::{
 
 use crate::foreign;
 
-/// What to start. This is the only way to start a process outside the jail.
+/// What to start outside the jail. Git and tool-chain probes start their own processes.
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessSpec<'a> {
     /// The program and its arguments. No shell interprets them.

@@ -1,5 +1,5 @@
-//! A model call as a step of a run: asked once, recorded with all that it took, and only remembered
-//! after that.
+//! A model call as a step of a run. It is made once and recorded with everything that it took.
+//! After that, the journal answers.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use folkmoot_core::{Digest, Name, gate::Risk};
+use folkmoot_core::{
+    Digest, Name,
+    gate::{OnTimeout, Risk},
+};
 use folkmoot_engine::{Ctx, Failure, GateSpec, Hindrance};
 use folkmoot_llm::{
     FailureKind, Model, ModelAnswer, ModelCallRecord, ModelRequest, Prompts,
@@ -26,21 +29,22 @@ use futures_util::{
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-/// The longest answer. It is in the recording of its own call and, where it cannot be read, in that
-/// of the next, which asks for it again; a recording that the journal does not take would end the
-/// run.
+/// The longest answer that is accepted. It is stored in the recording of its own call and, if it
+/// cannot be read, also in that of the next call, which asks for it again. A recording that the
+/// journal refuses would end the run.
 const ANSWER_BYTES_MAX: usize = 512 * 1024;
 
-/// What the engine says of a step that took longer than it may.
+/// The engine's failure code for a step that took too long.
 const OUT_OF_TIME: &str = "timeout";
 
-/// How long a run waits for a provider that is away, limits us or wants to be paid, unless the
-/// configuration says. Then it stops, and can be resumed.
+/// How long a run waits for a provider that is unavailable, limits our rate or wants to be paid,
+/// unless the configuration says otherwise. Then the run stops, and can be resumed.
 pub const OUTAGE_WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-/// How often a call is made again at once that broke off after the vendor had begun to charge for
+/// How often a call is repeated at once if it broke off after the vendor had begun to charge for
 /// it.
 const BROKEN_OFF_MAX: u32 = 4;
-/// How often one call can find the budget spent. Each time somebody has given it once more.
+/// How often one call can find the budget spent. Each time, somebody has granted the budget once
+/// more.
 const EXCEEDED_MAX: u32 = 1_000;
 
 /// What one run may spend on models, and what happens when that is not enough.
@@ -49,18 +53,19 @@ pub struct RunBudget {
     shared_budget: Arc<SharedBudget>,
     on_exceeded: OnExceeded,
     outage_wait_max: Duration,
-    /// The gates about the budget, by how often it had been given. Whoever finds it spent waits for
-    /// the same gate.
+    /// The gates about the budget, by how often the budget had been granted. All calls that find it
+    /// spent wait for the same gate.
     gates: Arc<Mutex<BTreeMap<u64, BudgetDecision>>>,
 }
 
 /// Whether people raised the budget; shared by all calls that wait for it.
 type BudgetDecision = Shared<BoxFuture<'static, Result<bool, Failure>>>;
 
-/// What happens when a call does not fit the budget any more.
+/// What happens when a call no longer fits the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnExceeded {
-    /// A gate opens, one for all branches. Approved, the run may spend as much once more.
+    /// One gate opens for all branches of the run. If it is approved, the run may spend the same
+    /// budget once more.
     Ask,
     /// The run ends with `budget_exceeded`.
     Fail,
@@ -71,13 +76,12 @@ pub enum OnExceeded {
 pub struct ModelCall {
     /// Names the step in its run's journal.
     pub key: String,
-    /// Whose call it is: its clearance is asked for first.
+    /// The agent that makes the call. Its clearance is asked for first.
     pub agent: Name,
-    /// Who is asked.
     pub model: Arc<dyn Model>,
-    /// What that costs at most.
+    /// The highest price of the model and its fallbacks, if all of them have one.
     pub price: Option<Price>,
-    /// What is asked. Its idempotency key is set from the run and the step.
+    /// The idempotency key is set from the run and the step.
     pub request: ModelRequest,
 }
 
@@ -85,7 +89,7 @@ pub struct ModelCall {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum RecordedCall {
-    /// Nobody was asked.
+    /// The budget was spent, and no model was asked.
     Exceeded {
         exceeded: BudgetExceeded,
     },
@@ -94,47 +98,47 @@ enum RecordedCall {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct BudgetExceeded {
-    /// How often the budget had been given. A replay must come to the gate that was waited for,
-    /// whatever its budget allows by then.
+    /// How often the budget had been granted. A replay must arrive at the gate that was waited for,
+    /// whatever the budget allows by then.
     times: u64,
     detail: String,
 }
 
 impl RunBudget {
-    /// From a budget of which nothing is spent: what a run has spent before a restart is taken from
-    /// its journal as it is replayed.
+    /// Starts with an unspent budget. What the run spent before a restart is added from its journal
+    /// during the replay.
     pub fn new(shared_budget: Arc<SharedBudget>, on_exceeded: OnExceeded) -> Self {
         Self { shared_budget, on_exceeded, outage_wait_max: OUTAGE_WAIT_MAX, gates: Arc::default() }
     }
 
-    /// How long a provider is waited for that is away.
+    /// Sets how long to wait for an unavailable provider.
     #[must_use]
     pub fn waiting_at_most(self, outage_wait_max: Duration) -> Self {
         Self { outage_wait_max, ..self }
     }
 
-    /// What was spent until now.
+    /// What was spent so far.
     pub fn spent(&self) -> Spent {
         self.shared_budget.spent()
     }
 
-    /// Asks a model, and records the call. Where its provider is away, limits us or wants to be
-    /// paid, the run waits until it is back; where it does not take our key, the run stops until
-    /// somebody has resumed it. Any other model that gives no answer is recorded too, and is no
+    /// Asks a model, and records the call. If its provider is unavailable, limits our rate or wants
+    /// to be paid, the run waits until it is back. If the provider does not accept our key, the run
+    /// stops until somebody resumes it. Any other failure of a model is recorded too, and is not an
     /// error of the run.
     pub async fn call(&self, ctx: &Ctx, call: ModelCall) -> Result<ModelCallRecord, Failure> {
-        // The same however often the budget is in the way: until it no longer is, no vendor has
-        // heard of the call, unless it was in flight in a life that crashed, and then it must be
-        // known again.
+        // The idempotency key does not change when the budget refuses the call. Until the budget
+        // allows it, no vendor has seen the call, unless it was in flight when the server crashed;
+        // then the vendor must recognise it.
         let name = format!("{}/{}", ctx.run_id(), ctx.key_in_run(&call.key));
-        // Keys of steps can have any letters and any length that headers cannot.
+        // A digest, because keys of steps can have characters and lengths that headers cannot have.
         let idempotency_key = Some(Digest::of(name.as_bytes()).to_string());
         let request = ModelRequest { idempotency_key, ..call.request.clone() };
         let mut broken_off = 0;
         for time in 1..=EXCEEDED_MAX {
             let key = if time == 1 { call.key.clone() } else { format!("{}~{time}", call.key) };
             match self.once(ctx, &key, &call, &request).await? {
-                // What was heard of it is paid for, and recorded; nobody can use half an answer.
+                // The partial answer is paid for and recorded, but nobody can use half an answer.
                 RecordedCall::Asked(recording) if is_broken_off(&recording) && broken_off < BROKEN_OFF_MAX => {
                     broken_off += 1
                 }
@@ -146,8 +150,8 @@ impl RunBudget {
         Err(Failure::new(FailureKind::BudgetExceeded.word(), detail))
     }
 
-    /// Asks for the rest of a text that was cut off, a few times. Each time is a step, and fits the
-    /// budget or asks for more of it.
+    /// Asks for the rest of a text that was cut off, a few times. Each call is a step, and must fit
+    /// the budget or wait for more.
     async fn whole(
         &self,
         ctx: &Ctx,
@@ -169,9 +173,9 @@ impl RunBudget {
         Ok(answer)
     }
 
-    /// Asks, and reads the answer, with its rest where it was cut off; asks once more, with what
-    /// `again` makes of it, where it cannot be read. Each time is a step. `Err` within is why there
-    /// is nothing to be read, which is no error of the run.
+    /// Asks, and reads the answer, including its rest if it was cut off. If it cannot be read, asks
+    /// once more with the request that `again` makes. Each call is a step. The inner `Err` says why
+    /// there is nothing to read, which is not an error of the run.
     pub async fn call_and_read<T>(
         &self,
         ctx: &Ctx,
@@ -214,8 +218,8 @@ impl RunBudget {
                     BudgetedModel { model: Arc::clone(&model), shared_budget: Arc::clone(&shared_budget), price };
                 let request = request.clone();
                 async move {
-                    // Before it is tried: if it is given once more meanwhile, the gate for that is
-                    // known to be decided.
+                    // Read before the call: if the budget is granted once more meanwhile, the gate
+                    // for this number is already decided.
                     let times = budgeted.shared_budget.times();
                     let answer = budgeted.ask(&request, &mut ()).await;
                     let answer = answer.and_then(|answer| not_too_long(answer, budgeted.price));
@@ -237,7 +241,7 @@ impl RunBudget {
             }
         };
         let told = match ctx.step(key, work).input(&call.request).agent(call.agent.clone()).await {
-            // As it is recorded, so that a replay comes to the same.
+            // Made from the recorded failure, so that a replay gets the same.
             Err(failure) if failure.code == OUT_OF_TIME => {
                 let spent = Spent::given_up(request, call.price);
                 let silent = folkmoot_llm::ModelFailure::new("step", FailureKind::TimedOut, failure.message);
@@ -268,9 +272,9 @@ impl RunBudget {
         gates.entry(times).or_insert_with(|| self.ask(ctx, times)).clone()
     }
 
-    /// One gate for all who find the budget spent: many do at the same time, and each approval
-    /// gives it once more. What it says is the same whoever of them comes first, as that may be
-    /// another one in each life.
+    /// Opens one gate for all calls that find the budget spent: many do so at the same time, and
+    /// each approval grants the budget once more. The text of the gate does not depend on which
+    /// call comes first, because that can differ after a restart.
     fn ask(&self, ctx: &Ctx, times: u64) -> BudgetDecision {
         let (ctx, shared_budget) = (ctx.clone(), Arc::clone(&self.shared_budget));
         let asking = async move {
@@ -282,7 +286,8 @@ impl RunBudget {
                 "The next model call of this run may take more than is left of its budget of {budget}{again}.\n\
                  Approve, and it may spend as much once more. Reject, and it ends."
             );
-            let gate = GateSpec::new(summary).title("The budget is spent").risk(Risk::High);
+            // Silence grants no money, whatever the configuration says of other gates.
+            let gate = GateSpec::new(summary).title("The budget is spent").risk(Risk::High).on_timeout(OnTimeout::Fail);
             let approved = ctx.gate_of_run(format!("~budget/{times}"), gate).await?.may_proceed();
             if approved {
                 shared_budget.refill();
@@ -293,8 +298,9 @@ impl RunBudget {
     }
 }
 
-/// What a run may spend: as it was asked for, but an agent's no more than is configured. What is
-/// configured may be another when the run is taken up again, so it is recorded.
+/// The budget of a run: the one that was asked for, but for roles that do not decide no more than
+/// is configured. The configured budget is recorded, because it may have changed when the run is
+/// replayed.
 pub(crate) async fn allowed(
     ctx: &Ctx,
     asked: Option<Budget>,
@@ -326,8 +332,8 @@ fn outage(failure: &folkmoot_llm::ModelFailure, wait_max: Duration) -> Failure {
     Failure::new(failure.kind.word(), &failure.detail).hindered_by(hindrance)
 }
 
-/// Whether it is a call that a provider failed in the middle of. One that took longer than it may
-/// would take as long again.
+/// Whether the provider failed in the middle of the call. A call that timed out is not repeated,
+/// because it would take as long again.
 fn is_broken_off(recording: &ModelCallRecord) -> bool {
     let CallOutcome::Failed(failure) = &recording.outcome else { return false };
     failure.kind.is_outage() && failure.kind != FailureKind::TimedOut && !failure.spent.is_nothing()
@@ -337,7 +343,7 @@ fn silent(failure: &folkmoot_llm::ModelFailure) -> String {
     format!("the model gave no answer: {failure}")
 }
 
-/// What a recorded call took.
+/// What a recorded call spent.
 fn spent(recording: &ModelCallRecord, price: Option<Price>) -> Spent {
     match &recording.outcome {
         CallOutcome::Answered(answer) => Spent::of(answer, price),

@@ -1,5 +1,5 @@
-//! The workflow `debate@1`: a team answers, attacks its answers, executes what can be executed, and
-//! votes; people are asked wherever the configuration says.
+//! The workflow `debate@1`: a team writes answers, attacks them, executes what can be executed, and
+//! votes. People are asked at gates wherever the configuration says so.
 //!
 //! ```text
 //! DebateConfig ─▶ DebateContext (voices, tools: never changes)
@@ -57,24 +57,23 @@ use self::{
 };
 use crate::{OnExceeded, RunBudget, Voices, call::allowed, voice::or_stop};
 
-/// What a debate gave.
+/// The result of a debate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebateOutcome {
-    /// What it came to.
     pub verdict: DebateVerdict,
-    /// The answer that won, in words; empty where nothing was decided.
+    /// The winning answer, in words; empty if nothing was decided.
     pub answer: String,
-    /// Where nothing was decided, all answers that there were, the best first.
+    /// All answers, the best first, if nothing was decided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<UndecidedAnswer>,
     pub code: Option<String>,
-    /// What that is written in.
+    /// The language of the code.
     pub language: Option<String>,
     /// How many versions of code there are.
     pub versions: u32,
-    /// Who was asked.
+    /// The providers that were asked.
     pub providers: Vec<String>,
-    /// What that took.
+    /// What was spent on models.
     pub spent: Spent,
 }
 
@@ -87,21 +86,20 @@ pub struct UndecidedAnswer {
     pub code: Option<String>,
     /// How many tests of others it passes, and of how many.
     pub tests: Option<(u32, u32)>,
-    /// The mean of what reviewers gave it.
+    /// The mean score that reviewers gave it.
     pub quality: Option<Share>,
 }
 
-/// Who holds debates, and with what.
+/// The workflow of debates, with what it needs.
 #[derive(Clone, Debug)]
 pub struct Debater {
-    /// Who can be asked.
     pub voices: Arc<dyn Voices>,
-    /// What executes, calls and commits.
+    /// Executes code, calls tools and commits.
     pub effects: Arc<dyn Effects>,
 }
 
 impl Debater {
-    /// As a workflow, beside others.
+    /// Adds the workflow of debates to others.
     #[must_use]
     pub fn join(self, workflows: Workflows) -> Workflows {
         workflows
@@ -112,8 +110,8 @@ impl Debater {
             .with_views(VIEWS)
     }
 
-    /// As it is replayed: nobody is asked, nothing is done, and only what was recorded answers. The
-    /// prompts are those of `voices`, as they are part of what must be the same.
+    /// The workflow for a replay. Nobody is asked and nothing is done; only the journal answers.
+    /// The prompts come from `voices`, because a replay must render the same prompts.
     pub fn replaying(voices: Arc<dyn Voices>) -> Self {
         Self { voices: Arc::new(silent::NoModels(voices)), effects: Arc::new(silent::ReplayEffects) }
     }
@@ -123,16 +121,17 @@ impl Debater {
         let estimate = Estimate::of(&config.topic, config.language.map(|language| language.word()), &[]);
         let course = config.course(estimate.needs_clarification())?;
         let context = self.context(&ctx, config).await?;
-        let outcome = context.hold(&ctx, &course, &estimate).await;
-        // Whatever came of it, nothing is left lying about. What a cancelled debate leaves is
-        // cleaned by whoever cancels it.
+        let outcome = context.run_rounds(&ctx, &course, &estimate).await;
+        // Clean up whatever the outcome is. A cancelled debate does not get here; the server that
+        // cancels it cleans up.
         context.clean(&ctx).await?;
         outcome
     }
 
-    /// What every pass works with. What may be another time is asked once, and recorded.
+    /// Collects what every pass works with. What can change between passes is determined once, and
+    /// recorded.
     async fn context(self, ctx: &Ctx, config: DebateConfig) -> Result<DebateContext, Failure> {
-        // Whoever is asked by default is asked only for agents that have nobody of their own.
+        // A default voice is chosen only if some agent has no model of its own.
         let default_voice = config.agents.agents().iter().any(|agent| agent.model.is_none());
         let default_voice = default_voice.then(|| (None, config.provider.clone()));
         let wanted: Vec<(Option<Name>, Option<String>)> = default_voice
@@ -176,7 +175,7 @@ impl Debater {
         Ok(DebateContext {
             domain: Domain::guess(&config.topic).domain,
             voices: named,
-            // Nobody hears of the topic who is not asked about it.
+            // Only a provider that is asked about the topic anyway may see it.
             embedder: default_voice.as_ref().and_then(|default_voice| self.voices.embedder(&default_voice.provider)),
             default_voice,
             budget: RunBudget::new(SharedBudget::new(budget), on_exceeded)
@@ -189,8 +188,8 @@ impl Debater {
         })
     }
 
-    /// The tools of each agent. They are asked for once: a server of tools may be gone when the run
-    /// is taken up again.
+    /// The tools of each agent. They are looked up once, because a tool server may be gone when the
+    /// run is replayed.
     async fn offers(
         &self,
         ctx: &Ctx,
@@ -218,16 +217,17 @@ impl Debater {
     }
 }
 
-/// Why a debate ends where it is.
+/// Why a debate ends other than by a vote.
 enum EndReason {
     Undecided(NoDecision, String),
-    /// Fewer answered than must; with what those said who voted.
+    /// Fewer agents answered than the phase requires. Includes the verdict of those who voted, if
+    /// any.
     TooFew(String, Option<Box<DebateVerdict>>),
     Agreed(Candidate),
 }
 
 impl DebateContext {
-    async fn hold(&self, ctx: &Ctx, course: &Course, estimate: &Estimate) -> Result<DebateOutcome, Failure> {
+    async fn run_rounds(&self, ctx: &Ctx, course: &Course, estimate: &Estimate) -> Result<DebateOutcome, Failure> {
         let agents = self.config.agents.agents();
         let parallel = usize::try_from(self.config.max_parallel).unwrap_or(usize::MAX);
         let mut state = DebateState {
@@ -275,7 +275,7 @@ impl DebateContext {
             if !course.goes_on(round, decided, consensus) {
                 break;
             }
-            self.rethink(ctx, round, &mut state).await?;
+            self.replan(ctx, round, &mut state).await?;
         }
         let mut verdict = verdict.unwrap_or_else(|| {
             let why = "nobody votes in a debate without convergence".to_owned();
@@ -287,7 +287,7 @@ impl DebateContext {
         self.conclude(ctx, verdict, state).await
     }
 
-    /// One phase, as often as people want it.
+    /// Runs one phase, and repeats it if people want that or if its models failed.
     async fn phase(
         &self,
         ctx: &Ctx,
@@ -314,8 +314,8 @@ impl DebateContext {
             if let Some(why) = came.too_few {
                 let failed = state.in_phase.iter().any(|(state, _)| *state == TurnState::Failed);
                 if failed && again < REPEATS_MAX {
-                    // It was no answer of theirs that failed, but their models: once those are
-                    // mended, everybody is asked again.
+                    // The models failed, not the answers. Once the models work again, everybody is
+                    // asked again.
                     let message =
                         format!("{why}. Nothing is lost: resume this run, and the {phase} phase is done again");
                     ctx.stop_until_resumed(at.key("stopped"), NoDecision::TooFewResponses.word(), message).await?;
@@ -324,13 +324,14 @@ impl DebateContext {
                 }
                 return Ok(Some(PhaseVerdict::Ends(EndReason::TooFew(why, came.verdict.map(Box::new)))));
             }
-            // The last gate stands before what is final; a vote that another round follows is not.
+            // The gate after a vote opens only if the vote is final. It is not final if another
+            // round follows.
             let is_final = came
                 .verdict
                 .as_ref()
                 .is_none_or(|verdict| !course.goes_on(round, verdict.winner.is_some(), verdict.consensus));
             if is_final && self.config.gates.ask_after(phase) {
-                match self.ask_people(ctx, at, "gate", &came, state).await? {
+                match self.ask_people(ctx, at, gate::PHASE_GATE_KEY, &came, state).await? {
                     AtGate::Approved | AtGate::GoOn => {}
                     AtGate::Again => continue,
                 }
@@ -420,7 +421,7 @@ impl DebateContext {
         ctx.keep(key, "debate.session", &json!({ "rounds": rounds }), vec![DebateRecord::Session(session)]).await
     }
 
-    /// What a phase came to, against what was expected of it.
+    /// Compares a phase with what was expected of it, and logs the result.
     async fn complete(
         &self,
         ctx: &Ctx,
@@ -453,27 +454,28 @@ impl DebateContext {
         tell(ctx, &at.key("completed"), told).await
     }
 
-    /// Whether the first answers, given blindly, are the same already.
+    /// The leading answer, if the first answers, given without seeing each other, are all the same.
     fn agreed(&self, at: PhaseAttempt, state: &DebateState) -> Option<Candidate> {
         let asked = self.config.early_agreement && at.round == 1 && at.phase == DebatePhase::Proposal;
         let is_later = |phase: &DebatePhase| *phase > DebatePhase::Proposal && *phase != DebatePhase::Convergence;
-        // Who wants to see what a later phase gave has that phase.
+        // If people want a gate after a later phase, that phase must run.
         let is_awaited = self.config.gates.enabled && self.config.gates.gate_points.iter().any(is_later);
         if !asked || is_awaited || state.candidates.len() < 2 {
             return None;
         }
         let first = state.leading()?;
         let same = match first.code {
-            // The same behaviour: everybody passes everybody's tests, and there are enough to tell.
+            // The same behaviour: everybody passes everybody's tests, and there are enough tests to
+            // tell.
             Some(_) => state.all_pass(PROBES_MIN),
             None => state.candidates.values().all(|other| same_answer(&first.position, &other.position)),
         };
         same.then(|| first.clone())
     }
 
-    /// Whether people let an early agreement be the end. Who wants to be asked before what is final
-    /// is asked, whichever way it came about; who wants something else has the debate go on, up to
-    /// the vote and the gate after it.
+    /// Whether people accept an early agreement as the end. If a gate is configured before the
+    /// final result, it opens here too. If people do not approve, the debate goes on to the vote
+    /// and the gate after it.
     async fn is_accepted(
         &self,
         ctx: &Ctx,
@@ -490,8 +492,8 @@ impl DebateContext {
         Ok(matches!(self.ask_people(ctx, last, "agreed", &came, state).await?, AtGate::Approved))
     }
 
-    /// After a round that went otherwise than expected, those who plan may change.
-    async fn rethink(&self, ctx: &Ctx, round: u32, state: &mut DebateState) -> Result<(), Failure> {
+    /// May change the planning style after a round that missed what was expected of it.
+    async fn replan(&self, ctx: &Ctx, round: u32, state: &mut DebateState) -> Result<(), Failure> {
         let chosen = state.style.after_a_round(self.config.planning, state.planner.missed(round));
         if chosen.style != state.style.style {
             let (field, value) = ("planning".to_owned(), chosen.style.word().to_owned());
@@ -549,12 +551,13 @@ impl DebateContext {
         let winner = verdict.winner.as_ref().and_then(|winner| state.candidates.get(winner));
         let code = winner.and_then(|winner| winner.code.clone());
         if let (Some(winner), Some(code)) = (winner, &code) {
-            // So that the branch ends with what was decided, whoever wrote the last version.
+            // So that the branch ends with the code that was decided on, whoever wrote the last
+            // version.
             let message = format!("The verdict: {}'s answer", winner.author);
             self.commit(ctx, "verdict", &winner.author, code.clone(), message).await?;
         }
         let answer = match verdict.decided_by {
-            // What they agree on is the position; why, each says for themselves.
+            // They agree on the position, but each gives its own reasons.
             Some(DecidedBy::Agreement) if code.is_none() => {
                 state.candidates.values().map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n\n")
             }
@@ -600,10 +603,10 @@ impl DebateContext {
     }
 }
 
-/// How often a phase is done again at most, because people want it or because its models failed.
+/// How often a phase is repeated at most, because people want it or because its models failed.
 const REPEATS_MAX: u32 = 20;
 
-/// So many tests tell whether two programs behave alike.
+/// This many tests are enough to tell whether two programs behave alike.
 const PROBES_MIN: usize = 3;
 
 fn undecided(candidate: &Candidate, state: &DebateState) -> UndecidedAnswer {
@@ -622,27 +625,28 @@ enum PhaseVerdict {
     Ends(EndReason),
 }
 
-/// What one phase did, as it is told and recorded.
+/// The result of one phase, as it is logged and recorded.
 #[derive(Debug, Default)]
 struct PhaseReport {
-    /// In a line.
+    /// In one line.
     note: String,
-    /// Why it cannot go on: fewer answered than must.
+    /// Why the debate cannot go on: fewer agents answered than the phase requires.
     too_few: Option<String>,
     /// How many messages it took.
     messages: u32,
-    /// How many things it brought up.
+    /// How many new things it brought up.
     insights: u32,
-    /// What was decided, in the phase that decides.
+    /// The verdict, if this is the phase that decides.
     verdict: Option<DebateVerdict>,
 }
 
-/// So many failed tests are named in an event.
+/// At most this many failed tests are named in an event.
 const FAILED_NAMED: usize = 20;
-/// How much of a text from elsewhere stands in an event.
+/// The longest text from elsewhere in an event.
 const TOLD_BYTES: usize = 1_000;
 
-/// Tells the log. What others wrote is shortened: an event that is too long would end the debate.
+/// Appends an event and its log line. Texts from elsewhere are shortened, because an event that is
+/// too long would end the debate.
 async fn tell(ctx: &Ctx, key: &str, mut told: DebateEvent) -> Result<(), Failure> {
     if let DebateEvent::Tested { failed, .. } | DebateEvent::Hook { failed, .. } = &mut told {
         failed.truncate(FAILED_NAMED);
@@ -657,7 +661,7 @@ async fn tell(ctx: &Ctx, key: &str, mut told: DebateEvent) -> Result<(), Failure
 /// How long a line of a debate's log is kept.
 const LINES_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// What was told, as a line for whoever looks into `debate_logs`.
+/// The event as a line of `debate_logs`.
 fn line(told: &DebateEvent) -> DebateRecord {
     DebateRecord::Line(LogLine {
         level: told.level(),

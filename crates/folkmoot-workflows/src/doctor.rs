@@ -1,4 +1,4 @@
-//! What is there, what is missing, and how to get it.
+//! Examines an installation: what is there, what is missing, and how to get it.
 
 use std::time::Duration;
 
@@ -18,46 +18,44 @@ vocabulary! {
     pub enum Area {
         /// The server of this folder.
         Server = "server",
-        /// What it keeps, and where.
+        /// What the server stores, and where.
         Data = "data",
-        /// Who can be asked.
+        /// The models that can be asked.
         Models = "models",
-        /// What holds code that nobody trusts.
+        /// The jail in which untrusted code runs.
         Jail = "jail",
-        /// In what such code can be written.
+        /// The languages that such code can be written in.
         Languages = "languages",
-        /// What else agents can use.
+        /// Other tools that agents can use.
         Tools = "tools",
-        /// How people are told.
+        /// How people are notified.
         Notify = "notify",
     }
 }
 
-/// How long a server that is only looked at may take.
+/// How long the examination waits for an MCP server.
 const MCP_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One thing that was examined, and its condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DoctorFinding {
-    /// What it is about.
     pub area: Area,
     pub name: String,
     /// Whether it can be used.
     pub ok: bool,
-    /// How it is; where it is missing, how to get it.
+    /// Its condition or, if it is missing, how to get it.
     pub detail: String,
 }
 
 impl DoctorFinding {
-    /// `Err` where something is missing or wrong, with what to do about it.
+    /// `Err` means that something is missing or wrong, and says what to do about it.
     pub fn new(area: Area, name: impl Into<String>, found: Result<String, String>) -> Self {
         let ok = found.is_ok();
         Self { area, name: name.into(), ok, detail: found.unwrap_or_else(|missing| missing) }
     }
 }
 
-/// Looks at all of it but the providers. Servers are asked, programs are started, and nothing is
-/// changed.
+/// Examines everything but the providers. It asks servers and starts programs, and changes nothing.
 pub async fn examine(equipment: &Equipment) -> Vec<DoctorFinding> {
     let mut findings = vec![prompts(equipment), budget(equipment)];
     findings.extend(jail(equipment).await);
@@ -107,7 +105,8 @@ async fn tools(equipment: &Equipment) -> Vec<DoctorFinding> {
     let mut findings = vec![DoctorFinding::new(Area::Tools, "git", git)];
     let jail = equipment.jail().await;
     for language in format::FormatLanguage::ALL {
-        // Where nothing is executed, a formatter is not either; that is told once, with the jail.
+        // This only looks for the formatter. If the jail executes nothing, the finding about the
+        // jail says so.
         let found = format::find(jail, *language).await.map_err(|error| error.to_string());
         findings.push(DoctorFinding::new(Area::Tools, format!("format, {language}"), found));
     }
@@ -117,7 +116,7 @@ async fn tools(equipment: &Equipment) -> Vec<DoctorFinding> {
         let server = server.map(|command| command.join(" ")).map_err(|error| error.to_string());
         findings.push(DoctorFinding::new(Area::Tools, format!("lsp, {language}"), server));
     }
-    // At the same time: one that hangs holds up nobody but whoever waits for the whole.
+    // All at the same time, so that a server that hangs does not delay the others.
     findings.extend(join_all(equipment.mcp.iter().map(mcp)).await);
     findings
 }

@@ -1,4 +1,4 @@
-//! What agents have to work with: models to ask, prompts, the jail, tools.
+//! What agents work with: models, prompts, the jail and tools.
 
 use std::{
     collections::BTreeMap,
@@ -25,23 +25,22 @@ mod tests;
 /// The configuration of models, prompts, MCP servers and the jail.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EquipmentSettings {
-    /// Who can be asked, and what that costs.
+    /// Providers and prices.
     pub models: settings::ModelSettings,
-    /// A folder with prompts in place of those that are built in.
+    /// A folder with prompts that replace built-in ones.
     pub prompts: Option<PathBuf>,
-    /// MCP servers whose tools agents may call, by their names.
+    /// MCP servers whose tools agents may call, by name.
     pub mcp: BTreeMap<String, McpServer>,
-    /// What the jail lets out.
     pub jail: JailSettings,
-    /// How long runs wait for providers that are away.
+    /// How long runs wait for unavailable providers.
     pub outages: Outages,
 }
 
-/// `[outages]`.
+/// The section `[outages]` of the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Outages {
-    /// How long a run waits for a provider before it stops, until somebody resumes it.
+    /// How long a run waits for an unavailable provider. Then it stops until somebody resumes it.
     pub stop_after_ms: u64,
 }
 
@@ -51,28 +50,28 @@ impl Default for Outages {
     }
 }
 
-/// `[mcp.NAME]`: a program or an address.
+/// A section `[mcp.NAME]` of the configuration: an MCP server, which is a program or an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpServer {
-    /// The program and its arguments, of a server that is started.
+    /// The program and its arguments, for a server that is started.
     pub command: Vec<String>,
-    /// Its variables, beside PATH, HOME and LANG.
+    /// Environment variables of the program, besides PATH, HOME and LANG.
     pub environment: BTreeMap<String, String>,
-    /// Where it works; an empty folder unless this is given.
+    /// The working directory of the program; the system's temporary folder by default.
     pub folder: Option<PathBuf>,
-    /// Where it is, of a server that is reached over HTTP.
+    /// The address, for a server that is reached over HTTP.
     pub url: Option<String>,
-    /// The variable of the environment that holds its key.
+    /// The environment variable that holds its key.
     pub key_env: Option<String>,
     /// The file that holds its key.
     pub key_file: Option<PathBuf>,
-    /// Whether debates that an agent started may call its tools too; else only debates of those who
-    /// decide.
+    /// Whether debates that an agent started may call its tools too. If not, only debates of
+    /// principals whose role may decide call them.
     pub agents: bool,
 }
 
-/// `[jail]`.
+/// The section `[jail]` of the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct JailSettings {
@@ -81,8 +80,8 @@ pub struct JailSettings {
 }
 
 impl EquipmentSettings {
-    /// Has paths that are relative start at the folder of the file that names them, not wherever
-    /// somebody happens to be.
+    /// Resolves relative paths against the folder of the file that names them, instead of the
+    /// current directory.
     pub fn found_from(&mut self, folder: &Path) {
         let providers = self.models.providers.values_mut();
         let provided = providers.flat_map(|provider| [&mut provider.key_file, &mut provider.file]);
@@ -92,7 +91,7 @@ impl EquipmentSettings {
         }
     }
 
-    /// What is wrong with it, if anything.
+    /// Says what is wrong with the settings, if anything.
     pub fn check(&self) -> Result<(), String> {
         self.models.check()?;
         self.mcp
@@ -136,17 +135,16 @@ impl McpServer {
     }
 }
 
-/// All of it.
+/// The equipment of a server: everything that agents work with.
 #[derive(Debug)]
 pub struct Equipment {
-    /// Who can be asked.
     pub models: Models,
-    /// The user's own prompts, where there are some.
+    /// The folder with the user's own prompts, if any.
     pub prompts_folder: Option<PathBuf>,
     prompts: OnceLock<Result<Arc<Prompts>, String>>,
     /// MCP servers whose tools agents may call.
     pub mcp: Vec<McpServerConfig>,
-    /// How long a run waits for a provider that is away before it stops.
+    /// How long a run waits for an unavailable provider before it stops.
     pub outage_wait_max: Duration,
     helper: Helper,
     network: bool,
@@ -154,8 +152,8 @@ pub struct Equipment {
 }
 
 impl Equipment {
-    /// As the configuration and the environment say. Nothing is started or asked yet. `helper` is
-    /// the program that becomes the inside of the jail.
+    /// Builds the equipment from the configuration and the environment. Nothing is started or asked
+    /// yet. `helper` is the program that becomes the inside of the jail.
     pub fn new(
         settings: EquipmentSettings,
         variable: impl Fn(&str) -> Option<String>,
@@ -178,8 +176,8 @@ impl Equipment {
         })
     }
 
-    /// What models are told, or what is wrong with the files that were to say so. They are read and
-    /// tried the first time, as that takes longer than most verbs.
+    /// The prompts, or what is wrong with the user's files. They are read and checked at first use,
+    /// because that takes longer than most commands.
     pub fn prompts(&self) -> Result<Arc<Prompts>, String> {
         let read = || match &self.prompts_folder {
             Some(folder) => Prompts::with_overrides(folder)
@@ -190,7 +188,7 @@ impl Equipment {
         self.prompts.get_or_init(read).clone()
     }
 
-    /// The jail, which is tried out the first time.
+    /// The jail. It is probed at first use.
     pub async fn jail(&self) -> &Jail {
         self.jail
             .get_or_init(|| async {

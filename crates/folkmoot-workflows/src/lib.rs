@@ -1,5 +1,5 @@
-//! What Folkmoot's own agents are made of, and the workflows they run in, written on the engine's
-//! public `Ctx` as a user would write theirs.
+//! Folkmoot's own agents and the workflows that they run in. The workflows use only the engine's
+//! public `Ctx`, as a user's own workflow would.
 
 mod call;
 pub mod debate;

@@ -1,9 +1,9 @@
 //! The workflow `plan@1`: a proposal, iterations with checkpoints, and a final plan of what people
 //! accepted.
 
-mod desk;
 mod export;
 mod gates;
+mod writer;
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,80 +17,77 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use self::{
-    desk::Desk,
     gates::{AtCheckpoint, AtProposal, expired},
+    writer::PlanWriter,
 };
 use crate::{OnExceeded, RunBudget, Voices, call::allowed, debate::NoModels, voice::or_stop};
 
 pub use self::gates::REQUEST;
 pub use export::{html, markdown};
 
-/// How long a plan waits for a decision before its session is over, unless it says.
+/// The default time that a plan waits for a decision before its session expires.
 pub const EXPIRES_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
-/// How much text can be given to build on.
+/// The most text that a plan can build on.
 pub const SOURCES_BYTES_MAX: usize = 256 * 1024;
 
-/// What is to be planned. It is recorded when the run starts, and nothing changes it after that.
+/// The input of a plan. It is recorded when the run starts, and nothing changes it after that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Planning {
-    /// What the plan is for.
     pub goal: String,
-    /// How many iterations.
     pub max_iterations: u32,
-    /// After how many of them people are asked.
+    /// A checkpoint follows each time after this many iterations.
     pub checkpoint_interval: u32,
-    /// What it builds on.
+    /// Texts that the plan builds on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<PlanSource>,
-    /// How long each gate waits before the session is over; the configured time unless it is given.
+    /// How long each gate waits before the session expires; the configured time by default.
     #[serde(default, rename = "expires_after_ms", skip_serializing_if = "Option::is_none")]
     pub expires_after: Option<Timeout>,
-    /// What becomes of a checkpoint then.
+    /// What happens to a checkpoint when the session expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_expiry: Option<OnExpiry>,
-    /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
+    /// The model to ask: `provider` or `provider/model`. By default an available one is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// What it may spend; what the configuration says unless it is given.
+    /// What it may spend; the configured budget by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
-    /// The longest answer, in tokens; what the provider's configuration says unless it is given.
+    /// The longest answer, in tokens; by default what the provider's configuration says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// Who may decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Vec<Name>>,
-    /// Whom to tell.
+    /// Channels through which gates are announced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notification_channels: Vec<String>,
-    /// Whether gates were switched off where it was started. Alone it switches nothing off.
+    /// Whether gates were switched off where the plan was started. On its own this switches nothing
+    /// off; see `Planner::writer`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gates_off: bool,
 }
 
-/// Something that a plan builds on, with where it is from.
+/// A text that a plan builds on, and where it is from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanSource {
-    /// Such as `plan/entity`.
+    /// For example `plan/entity`.
     pub name: String,
-    /// All of it.
     pub text: String,
 }
 
 impl Planning {
-    /// How far it goes.
     pub fn pace(&self) -> Pace {
         Pace { max_iterations: self.max_iterations, checkpoint_interval: self.checkpoint_interval }
     }
 
-    /// What it is for, in a line that fits into a list.
+    /// The goal, in one line that fits into a list.
     pub fn title(&self) -> String {
         text::headline(&self.goal)
     }
 
-    /// Refuses what cannot be planned, before anything is started.
+    /// Refuses an input that cannot be planned, before anything is started.
     pub fn check(&self) -> Result<(), Refusal> {
         text::check_filled("goal", &self.goal, GOAL_BYTES_MAX)?;
         self.pace().check()?;
@@ -106,53 +103,50 @@ impl Planning {
     }
 }
 
-/// A finished plan.
+/// A plan, which is finished unless it was exported early.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What it is for.
     pub goal: String,
-    /// As people approved it; empty where nobody was asked.
+    /// As people approved it; empty if nobody was asked.
     pub proposal: String,
-    /// What people changed on the way.
+    /// The changes that people asked for at checkpoints.
     pub strategy: Vec<String>,
-    /// The iterations that were accepted, and are in it.
+    /// The accepted iterations, and those in `undecided`.
     pub iterations: Vec<NumberedIteration>,
-    /// The last of them.
+    /// The number of the last accepted iteration.
     pub iterations_completed: u32,
-    /// How many there could have been.
     pub total_iterations: u32,
-    /// How much they gave.
+    /// How much the iterations produced.
     pub tally: IterationTotals,
-    /// The iterations that nobody has decided on yet, by their numbers; only of a plan that is not
+    /// The numbers of the iterations that nobody has decided on yet; only in a plan that is not
     /// complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<u32>,
-    /// Whether somebody ended it before its last iteration.
+    /// Whether people ended it before its last iteration without rejecting anything.
     pub paused: bool,
-    /// All of it, as Markdown; empty while it is not complete.
+    /// The complete plan, as Markdown; empty while it is not complete.
     pub final_plan: String,
-    /// Its sections, by name.
+    /// Its sections.
     pub entities: Vec<Entity>,
-    /// Who was asked.
+    /// The provider that was asked.
     pub provider: String,
-    /// What that took.
+    /// What was spent on models.
     pub spent: Spent,
 }
 
-/// Who makes plans, and with what.
+/// The workflow of plans, with what it needs.
 #[derive(Clone, Debug)]
 pub struct Planner {
-    /// Who can be asked.
     pub voices: Arc<dyn Voices>,
-    /// How long a gate waits, unless the plan says.
+    /// How long a gate waits, unless the plan says otherwise.
     pub expires_after: Timeout,
-    /// Whether people are asked. Where the configuration says no, gates approve themselves, and
-    /// stand in the log.
+    /// Whether people are asked. If the configuration says no, gates approve themselves, and the
+    /// log shows that.
     pub asks: bool,
 }
 
 impl Planner {
-    /// As a workflow, beside others.
+    /// Adds the workflow of plans to others.
     #[must_use]
     pub fn join(self, workflows: Workflows) -> Workflows {
         workflows.with(plan::WORKFLOW, move |ctx: Ctx, planning: Planning| {
@@ -161,9 +155,9 @@ impl Planner {
         })
     }
 
-    /// As it is replayed, and what it had by then: nobody is asked, and only what was recorded
-    /// answers. So a plan can be exported whatever became of it. The prompts are those of `voices`,
-    /// as they are part of what must be the same.
+    /// The workflow for a replay, and what the plan had by then. Nobody is asked; only the journal
+    /// answers. So a plan can be exported whatever happened to it. The prompts come from `voices`,
+    /// because a replay must render the same prompts.
     pub fn replaying(voices: Arc<dyn Voices>) -> (Workflows, Draft) {
         let draft = Draft::default();
         let planner = Self { voices: Arc::new(NoModels(voices)), expires_after: Timeout::Never, asks: true };
@@ -181,30 +175,31 @@ impl Planner {
             let message = "a plan has a session of its own, called as it is: leave session_id out";
             return Err(Failure::new("invalid_input", message));
         }
-        let desk = self.desk(&ctx, planning).await?;
-        let pace = desk.planning.pace();
-        desk.tell(&ctx, "started", desk.started()).await?;
+        let writer = self.writer(&ctx, planning).await?;
+        let pace = writer.planning.pace();
+        writer.tell(&ctx, "started", writer.started()).await?;
         let proposal = match pace.asks() {
-            true => desk.agree(&ctx).await?,
+            true => writer.agree(&ctx).await?,
             false => String::new(),
         };
         let mut work = PlanState::default();
-        let note = |work: &PlanState| draft.iter().for_each(|draft| draft.set(desk.so_far(&proposal, work)));
+        let note = |work: &PlanState| draft.iter().for_each(|draft| draft.set(writer.so_far(&proposal, work)));
         note(&work);
         for number in 1..=pace.max_iterations {
             let total_iterations = pace.max_iterations;
-            desk.tell(
-                &ctx,
-                &key!("iteration", number, "started"),
-                PlanEvent::Iterates { iteration: number, total_iterations },
-            )
-            .await?;
-            let gave = desk.iterate(&ctx, number, &proposal, &work).await?;
+            writer
+                .tell(
+                    &ctx,
+                    &key!("iteration", number, "started"),
+                    PlanEvent::Iterates { iteration: number, total_iterations },
+                )
+                .await?;
+            let gave = writer.iterate(&ctx, number, &proposal, &work).await?;
             work.shown.push(NumberedIteration { number, gave });
             note(&work);
-            desk.tell(&ctx, &key!("iteration", number, "told"), work.told(total_iterations)).await?;
+            writer.tell(&ctx, &key!("iteration", number, "told"), work.told(total_iterations)).await?;
             if pace.stops_after(number) {
-                match desk.checkpoint(&ctx, number, &work).await? {
+                match writer.checkpoint(&ctx, number, &work).await? {
                     AtCheckpoint::GoOn => work.accept(),
                     AtCheckpoint::Adjust(change) => {
                         work.accept();
@@ -230,14 +225,15 @@ impl Planner {
             work.accept();
         }
         note(&work);
-        desk.conclude(&ctx, proposal, work).await
+        writer.conclude(&ctx, proposal, work).await
     }
 
-    /// What every pass works with. What may be another time is asked once, and recorded.
-    async fn desk(self, ctx: &Ctx, planning: Planning) -> Result<Desk, Failure> {
-        // Both who starts it and who executes it must have been told so: a plan that was started
-        // while people were asked goes on asking, and what somebody writes into the input of a run
-        // switches nothing off.
+    /// Collects what every pass works with. What can change between passes is determined once, and
+    /// recorded.
+    async fn writer(self, ctx: &Ctx, planning: Planning) -> Result<PlanWriter, Failure> {
+        // Gates are off only if both the input and the configuration of the executing server say
+        // so. A plan that was started with gates keeps them, and the input of a run alone switches
+        // nothing off.
         let asks = self.asks || !planning.gates_off;
         let asks = ctx.step("asks", move || async move { Ok(asks) }).await?;
         let (voices, named) = (Arc::clone(&self.voices), planning.provider.clone());
@@ -252,7 +248,7 @@ impl Planner {
         let on_exceeded = if asks { OnExceeded::Ask } else { OnExceeded::Fail };
         let wait_max = self.voices.outage_wait_max();
         let spending = RunBudget::new(SharedBudget::new(budget), on_exceeded).waiting_at_most(wait_max);
-        Ok(Desk {
+        Ok(PlanWriter {
             planning,
             asks,
             provider,
@@ -264,7 +260,7 @@ impl Planner {
     }
 }
 
-/// What a plan had when it was last looked at.
+/// An unfinished plan, as the last replay left it.
 #[derive(Clone, Debug, Default)]
 pub struct Draft(Arc<Mutex<Option<Plan>>>);
 
@@ -273,7 +269,7 @@ impl Draft {
         *self.0.lock() = Some(plan);
     }
 
-    /// What it had, where there was anything.
+    /// The plan, if it has a proposal or an iteration.
     pub fn take(&self) -> Option<Plan> {
         let plan = self.0.lock().take();
         plan.filter(|plan| !plan.proposal.is_empty() || !plan.iterations.is_empty())
@@ -283,13 +279,13 @@ impl Draft {
 /// The iterations and decisions of a plan so far.
 #[derive(Clone, Debug, Default)]
 struct PlanState {
-    /// What people accepted.
+    /// Iterations that people accepted.
     accepted: Vec<NumberedIteration>,
-    /// What they have not been asked about yet.
+    /// Iterations that people have not decided on yet.
     shown: Vec<NumberedIteration>,
-    /// What they changed.
+    /// Changes that people asked for.
     strategy: Vec<String>,
-    /// Whether they ended it by leaving something out.
+    /// Whether the plan ended because iterations were left out.
     rejected: bool,
 }
 
@@ -298,14 +294,15 @@ impl PlanState {
         self.accepted.append(&mut self.shown);
     }
 
-    /// Leaves out what was shown last; where nothing else was accepted, that is the end.
+    /// Leaves out the iterations since the last checkpoint. If nothing was accepted before, the
+    /// plan fails with `end`.
     fn leave_out(&mut self, end: impl FnOnce() -> Failure) -> Result<(), Failure> {
         self.shown.clear();
         self.rejected = true;
         if self.produced().next().is_none() { Err(end()) } else { Ok(()) }
     }
 
-    /// Whatever was given until now, accepted or not yet asked about.
+    /// All results so far, whether accepted or not decided on yet.
     fn produced(&self) -> impl Iterator<Item = (u32, &Iteration)> + Clone {
         let all = self.accepted.iter().chain(&self.shown);
         all.filter_map(|shown| Some((shown.number, shown.gave.as_ref().ok()?)))

@@ -3,10 +3,11 @@
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::Value;
 
-/// What schemars writes for people and for code generators. A model would only pay for it.
+/// Keywords that schemars writes for people and for code generators. A model does not need them,
+/// and they would cost tokens.
 const NOT_SENT: [&str; 4] = ["title", "description", "default", "format"];
 
-/// The schema of an answer, without references: not every vendor follows them.
+/// The schema of an answer, without references, because not every vendor follows them.
 pub(crate) fn schema_of<A: JsonSchema>() -> Schema {
     let shorten = RecursiveTransform(|schema: &mut Schema| NOT_SENT.iter().for_each(|name| drop(schema.remove(*name))));
     let settings = SchemaSettings::draft2020_12().with(|settings| {

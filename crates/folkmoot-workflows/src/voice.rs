@@ -1,4 +1,4 @@
-//! Who speaks for an agent: a model, behind a name that a run can record.
+//! Voices: the models that speak for agents, each under a name that a run can record.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -16,21 +16,21 @@ use crate::{Equipment, call::OUTAGE_WAIT_MAX};
 /// A model and what it costs.
 #[derive(Clone, Debug)]
 pub struct Voice {
-    /// Who is asked.
     pub model: Arc<dyn Model>,
-    /// What that costs at most.
+    /// The highest price of the model and its fallbacks, if all of them have one.
     pub price: Option<Price>,
-    /// The longest answer that it is asked for, in tokens, where the run does not say.
+    /// The longest answer to ask for, in tokens, if the run does not say.
     pub max_tokens: u32,
 }
 
-/// All who can be asked.
+/// All voices that runs can use.
 pub trait Voices: fmt::Debug + Send + Sync {
-    /// Whom to ask where this one is named, or nobody: a name, to be recorded and given to
-    /// [`Voices::voice`] in every pass.
+    /// Chooses a provider: the named one, or a default if none is named. The run records the name
+    /// that is returned and gives it to [`Voices::voice`] in every pass.
     fn choose(&self, named: Option<String>) -> BoxFuture<'_, Result<String, Failure>>;
 
-    /// The same, with why, which model it is and where, for whoever is told before it is asked.
+    /// Like [`Voices::choose`], but also says why, which model it is and where it runs. It is shown
+    /// to people before the model is asked.
     fn explain(&self, named: Option<String>) -> BoxFuture<'_, Result<ProviderChoice, Failure>> {
         Box::pin(async move {
             let provider = self.choose(named).await?;
@@ -44,39 +44,38 @@ pub trait Voices: fmt::Debug + Send + Sync {
         })
     }
 
-    /// Those on this machine whom nobody has named, and who could be.
+    /// Model servers on this machine that the configuration does not name but could.
     fn listening(&self) -> BoxFuture<'_, Vec<LocalModelServer>> {
         Box::pin(async { Vec::new() })
     }
 
-    /// Everybody, with what is missing.
+    /// All providers, with what each of them is missing.
     fn list(&self) -> BoxFuture<'_, Vec<ProviderInfo>> {
         Box::pin(async { Vec::new() })
     }
 
-    /// The one of this name.
     fn voice(&self, name: &str) -> Result<Voice, Failure>;
 
-    /// Whoever of this name can tell how close texts are in meaning; nobody, unless it is said.
+    /// The embedder of the provider of this name, which tells how close texts are in meaning.
     fn embedder(&self, _name: &str) -> Option<Arc<dyn Embedder>> {
         None
     }
 
-    /// What they are told.
+    /// The prompts that models are given.
     fn prompts(&self) -> Result<Arc<Prompts>, Failure>;
 
-    /// What a run may spend that does not say.
+    /// The budget of a run that does not set one.
     fn budget(&self) -> Budget;
 
-    /// How long a run waits for a provider that is away before it stops.
+    /// How long a run waits for an unavailable provider before it stops.
     fn outage_wait_max(&self) -> Duration {
         OUTAGE_WAIT_MAX
     }
 }
 
-/// What a run needs in every pass. Where it is there no more, as a provider after a restart without
-/// its key, the run stops and says so: nothing that it did is lost, and it goes on when it is
-/// resumed.
+/// Returns something that a run needs in every pass. If it is no longer there, such as a provider
+/// after a restart without its key, the run stops and says so. Nothing that the run did is lost,
+/// and it goes on when it is resumed.
 pub(crate) async fn or_stop<T>(ctx: &Ctx, found: Result<T, Failure>) -> T {
     match found {
         Ok(found) => found,
@@ -84,7 +83,7 @@ pub(crate) async fn or_stop<T>(ctx: &Ctx, found: Result<T, Failure>) -> T {
     }
 }
 
-/// Why such a run is stopped.
+/// The code with which such a run is stopped.
 const NOT_EQUIPPED: &str = "not_equipped";
 
 impl Voices for Equipment {

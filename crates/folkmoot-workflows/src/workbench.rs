@@ -1,4 +1,4 @@
-//! The tools of the agents of one run, from what there is to work with.
+//! The tools of the agents of one run, made from the equipment of the server.
 //!
 //! ```text
 //! Equipment (jail, MCP) + a folder or worktree ─▶ Workbench ─toolbox(an agent's kinds)─▶ Toolbox
@@ -20,14 +20,14 @@ use futures_util::future::join_all;
 
 use crate::Equipment;
 
-/// How long one call may take: as long as a project's command, and a little more to tell.
+/// How long one call may take: as long as a project's command, plus a little to report its result.
 const CALL_MAX: Duration = Duration::from_secs(630);
 
 /// What agents work on.
 #[derive(Clone, Debug)]
 pub enum Site {
-    /// A folder of the user's: it is read, and its commands run on it. Whether it is in a
-    /// repository is found out.
+    /// A folder of the user. It is read, and the project's commands run in it. Whether it is in a
+    /// git repository is detected.
     Folder(PathBuf),
     /// The worktree of a run.
     Worktree(Box<Worktree>),
@@ -42,18 +42,18 @@ impl Site {
     }
 }
 
-/// All tools of a run. Connections to MCP servers end with it and its toolboxes.
+/// All tools of a run. Connections to MCP servers end when it and its toolboxes are dropped.
 #[derive(Clone, Debug)]
 pub struct Workbench {
     tools: Toolbox,
-    /// What is not there that was configured or looked for, and why.
+    /// What was configured or looked for and is missing, and why.
     pub missing: Vec<String>,
 }
 
 impl Workbench {
-    /// Lays out what there is. What is missing is told, and the rest is there nevertheless: without
-    /// a jail no tool executes anything, and each says so when it is called. MCP servers are there
-    /// for whoever decides; for agents only those whose entry in the configuration says so.
+    /// Collects the tools. What is missing is noted in `missing`, and the rest works nevertheless:
+    /// without a jail no tool executes anything, and each says so when it is called. A role that
+    /// decides gets all MCP servers; other roles get only those whose configuration allows it.
     pub async fn new(equipment: &Equipment, site: Option<&Site>, role: Role) -> Self {
         let mut tools = Toolbox::default();
         tools.timeout = CALL_MAX;
@@ -100,9 +100,8 @@ impl Workbench {
         }
     }
 
-    /// The tools of an agent, by the sorts that it works with, and those of the MCP servers, which
-    /// are there for all. What is missing here is not among them: without a folder there is nothing
-    /// to search.
+    /// The tools of an agent: those of its kinds, and those of all MCP servers. Missing tools are
+    /// not included: without a folder there is nothing to search.
     pub fn toolbox(&self, kinds: &[ToolKind]) -> Toolbox {
         let serving = serving_all(kinds);
         let own = self.tools.names().filter(|name| serving.contains(name) || name.starts_with("mcp/"));

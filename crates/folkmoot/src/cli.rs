@@ -29,7 +29,7 @@ Start here:
   folkmoot start \"Nightly build\"              record it, so nothing is done twice
   folkmoot ask-model \"…\"                      ask a model
   folkmoot doctor                             check the server, its data and its models
-  folkmoot halt all --reason \"…\"              stop everyone who asks before working
+  folkmoot halt all --reason \"…\"              halt every agent that asks for clearance
 
 Exit codes:
   0   done: the gate lets you pass, the question is answered, the agent may work

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use folkmoot_api::{
-    Client,
+    Client, client,
     core::{Name, question::QuestionStatus},
     wire::{Question, QuestionListParams, WithReason},
 };
@@ -90,14 +90,22 @@ pub(crate) async fn cancel_all(
     asker: &Name,
     which: QuestionArgs,
 ) -> Result<Exit> {
-    let query = QuestionListParams {
+    // All of them are read before the question, so that nothing is cancelled that came after it.
+    let mut waiting = Vec::new();
+    let mut query = QuestionListParams {
         status: Some(QuestionStatus::Pending),
         asked_by: Some(asker.clone()),
         limit: Some(find::PAGE),
         ..QuestionListParams::default()
     };
-    let page = async |client: &Client| Ok(client.questions(&query).await?.questions);
-    let mut waiting = connection.ask(ctx, who, page).await?;
+    loop {
+        let page = connection.ask(ctx, who, async |client: &Client| Ok(client.questions(&query).await?)).await?;
+        waiting.extend(page.questions);
+        query.cursor = page.next;
+        if query.cursor.is_none() {
+            break;
+        }
+    }
     if waiting.is_empty() {
         ctx.screen.note(format!("No question that {asker} asked waits."));
         return Ok(Exit::Done);
@@ -117,13 +125,15 @@ pub(crate) async fn cancel_all(
     }
     let why = WithReason { reason: which.reason };
     let mut cancelled = Vec::new();
-    while !waiting.is_empty() {
-        for question in waiting {
-            let key = idempotency::new_key();
-            let cancel = async |client: &Client| Ok(client.cancel_question(&question.id, &why, Some(&key)).await?);
-            cancelled.push(connection.ask(ctx, who, cancel).await?);
+    for question in waiting {
+        let key = idempotency::new_key();
+        let cancel = async |client: &Client| Ok(client.cancel_question(&question.id, &why, Some(&key)).await?);
+        match connection.ask(ctx, who, cancel).await {
+            Ok(question) => cancelled.push(question),
+            // Somebody closed it meanwhile.
+            Err(error) if problem_code(&error) == Some("question_closed") => {}
+            Err(error) => return Err(error),
         }
-        waiting = connection.ask(ctx, who, page).await?;
     }
     ctx.screen.show(&cancelled, format!("cancelled {} that {asker} asked", cancelled.len()))?;
     Ok(Exit::Done)
@@ -149,4 +159,8 @@ impl CloseAction {
             CloseAction::Cancel => "Cancel",
         }
     }
+}
+
+fn problem_code(error: &anyhow::Error) -> Option<&str> {
+    error.downcast_ref::<client::Error>().and_then(client::Error::code)
 }

@@ -1,4 +1,4 @@
-//! The log.
+//! The log: reading, verifying, receipts, and erasing content.
 
 use folkmoot_core::{Digest, GateId, TokenId};
 use reqwest::Method;
@@ -20,16 +20,16 @@ impl Client {
         self.get("/v1/audit", &AfterParams { after, limit }).await
     }
 
-    /// As [`Client::audit`], only what was done with one token. There may be more later where this
-    /// gives nothing.
+    /// Like [`Client::audit`], but only events that one token caused. A page without entries is not
+    /// necessarily the end of the log.
     pub async fn audit_of_token(&self, token: &TokenId, after: u64, limit: u32) -> Result<AuditPage, Error> {
         let query = [("token_id", token.to_string()), ("after", after.to_string()), ("limit", limit.to_string())];
         self.get("/v1/audit", &query).await
     }
 
-    /// Has the server verify the whole log and compare every row with it.
+    /// Lets the server verify the whole log and compare every row with it.
     pub async fn verify(&self) -> Result<Verification, Error> {
-        // A long log takes longer than other answers.
+        // Without a timeout, because a long log takes longer than other requests.
         self.json(self.request(reqwest::Method::GET, "/v1/audit/verify")).await
     }
 
@@ -38,7 +38,7 @@ impl Client {
         self.get("/v1/audit/checkpoint", &()).await
     }
 
-    /// The key that checks what the server signs, as PEM.
+    /// The server's public key, as PEM. It verifies checkpoints and receipts.
     pub async fn audit_key(&self) -> Result<String, Error> {
         let answer = self.send(self.request(Method::GET, "/v1/audit/key").timeout(super::ANSWER_TIMEOUT)).await?;
         answer.text().await.map_err(|error| self.unreachable(&error))
@@ -49,12 +49,12 @@ impl Client {
         self.get(&format!("/v1/gates/{gate}/receipt"), &()).await
     }
 
-    /// Erases content for good.
+    /// Erases content irrevocably.
     pub async fn erase(&self, digest: &Digest, reason: &Erase) -> Result<Erased, Error> {
         self.call(Method::DELETE, &format!("/v1/artifacts/{digest}"), reason, None).await
     }
 
-    /// Erases all that a decided gate has shown.
+    /// Erases everything that a decided gate has shown.
     pub async fn erase_gate(&self, gate: &GateId, reason: &Erase) -> Result<Erased, Error> {
         self.call(Method::DELETE, &format!("/v1/gates/{gate}/contents"), reason, None).await
     }

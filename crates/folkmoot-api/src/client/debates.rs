@@ -13,25 +13,25 @@ use crate::wire::{
     DebateVotes, Event, Gate, StartDebate, TrailQuery, Verdict, VersionListParams,
 };
 
-/// What a debate's stream says.
+/// An item of a debate's stream.
 #[derive(Debug)]
 pub enum DebateFrame {
-    /// Something happened.
+    /// An event of the debate.
     Happened(Box<Event>),
-    /// It is over, or stopped until somebody has looked at it. Nothing comes after this.
+    /// The debate is over, or stopped until a person looks at it. This is the last item.
     Ended(Box<Debate>),
 }
 
-/// What happens in a debate, as it happens.
+/// The events of a debate as they happen.
 pub type DebateFrames = Pin<Box<dyn Stream<Item = Result<DebateFrame, Error>> + Send>>;
 
 impl Client {
-    /// What debates learnt, the newest first.
+    /// The lessons that debates learnt, newest first.
     pub async fn lessons(&self) -> Result<DebateLessonList, Error> {
         self.get("/v1/lessons", &()).await
     }
 
-    /// Has a lesson say something else.
+    /// Changes the text of a lesson.
     pub async fn correct_lesson(&self, id: &str, correction: &CorrectLesson) -> Result<DebateLesson, Error> {
         self.call(Method::PATCH, &format!("/v1/lessons/{id}"), correction, None).await
     }
@@ -51,37 +51,36 @@ impl Client {
         self.get("/v1/debates", query).await
     }
 
-    /// How far a debate is.
+    /// The progress of a debate.
     pub async fn debate_status(&self, id: &RunId) -> Result<DebateProgress, Error> {
         self.get(&format!("/v1/debates/{id}/status"), &()).await
     }
 
-    /// What a debate came to.
+    /// The results of a debate.
     pub async fn debate_results(&self, id: &RunId) -> Result<DebateResults, Error> {
         self.get(&format!("/v1/debates/{id}/results"), &()).await
     }
 
-    /// A page of what was said.
+    /// A page of turns.
     pub async fn debate_turns(&self, id: &RunId, query: &DebateTurnQuery) -> Result<DebateTurnList, Error> {
         self.get(&format!("/v1/debates/{id}/turns"), query).await
     }
 
-    /// How they voted.
     pub async fn debate_votes(&self, id: &RunId) -> Result<DebateVotes, Error> {
         self.get(&format!("/v1/debates/{id}/votes"), &()).await
     }
 
-    /// A page of the versions of its code.
+    /// A page of the versions of a debate's code.
     pub async fn code_versions(&self, id: &RunId, query: &VersionListParams) -> Result<CodeVersionList, Error> {
         self.get(&format!("/v1/debates/{id}/code-versions"), query).await
     }
 
-    /// A page of its trail.
+    /// A page of a debate's audit trail.
     pub async fn debate_trail(&self, id: &RunId, query: &TrailQuery) -> Result<DebateTrail, Error> {
         self.get(&format!("/v1/debates/{id}/audit"), query).await
     }
 
-    /// Its workflow once more, from what is recorded alone.
+    /// Runs a debate's workflow again, from the record alone.
     pub async fn replay_debate(&self, id: &RunId) -> Result<DebateReplay, Error> {
         self.get(&format!("/v1/debates/{id}/replay"), &()).await
     }
@@ -97,13 +96,13 @@ impl Client {
         self.call(Method::POST, &format!("/v1/debates/{id}/{choice}"), verdict, key).await
     }
 
-    /// Ends a debate, whatever it does.
+    /// Ends a debate in any state.
     pub async fn cancel_debate(&self, id: &RunId, why: &CancelDebate) -> Result<Debate, Error> {
         self.json(self.request(Method::DELETE, &format!("/v1/debates/{id}")).query(why).timeout(super::ANSWER_TIMEOUT))
             .await
     }
 
-    /// Everything that happens in a debate after `after`, from its beginning unless it is given.
+    /// Every event of a debate after `after`; without `after`, from the beginning.
     pub async fn follow_debate(&self, id: &RunId, after: Option<u64>) -> Result<DebateFrames, Error> {
         let path = format!("/v1/debates/{id}/events");
         let mut request = self.request(Method::GET, &path).header(ACCEPT, "text/event-stream");

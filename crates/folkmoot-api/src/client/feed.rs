@@ -1,4 +1,4 @@
-//! The feed, as a stream.
+//! The feed as a stream of events.
 
 use std::{
     pin::Pin,
@@ -12,7 +12,8 @@ use sse_stream::{Sse, SseStream};
 use super::{Client, Error};
 use crate::wire::Event;
 
-/// Events as they come. Ends when the connection does: go on from its position.
+/// The events of the feed. The stream ends when the connection does; continue with
+/// `Client::events` from `Feed::position`.
 pub struct Feed {
     messages: Pin<Box<dyn Stream<Item = Result<Sse, Error>> + Send>>,
     client: Client,
@@ -20,7 +21,8 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// How far it has come. The server says so at once, also while there is no event yet.
+    /// The position of the last event, or the position at which the feed began. The server sends it
+    /// at once, before any event.
     pub fn position(&self) -> Option<u64> {
         self.position
     }
@@ -42,12 +44,12 @@ impl Stream for Feed {
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             };
-            // The last that is said, where the stream cannot go on.
+            // The last message of a stream that cannot continue.
             if let (Some("error"), Some(data)) = (message.event.as_deref(), &message.data) {
                 let problem = serde_json::from_str(data).map(Error::Problem);
                 return Poll::Ready(Some(Err(problem.unwrap_or_else(|error| self.client.foreign(error.to_string())))));
             }
-            // Heartbeats have neither; a position alone has no data.
+            // A heartbeat has neither an id nor data. A message with a position alone has no data.
             let event = match &message.data {
                 Some(data) if message.id.is_some() => {
                     Some(serde_json::from_str::<Event>(data).map_err(|error| self.client.foreign(error.to_string())))
@@ -65,7 +67,8 @@ impl Stream for Feed {
 }
 
 impl Client {
-    /// The events after `after`, and then each as it happens. Without `after` it begins now.
+    /// The events after `after`, and then each event as it happens. Without `after` the feed begins
+    /// now.
     pub async fn events(&self, after: Option<u64>) -> Result<Feed, Error> {
         let mut request = self.request(Method::GET, "/v1/events").header(ACCEPT, "text/event-stream");
         if let Some(after) = after {
@@ -76,7 +79,7 @@ impl Client {
     }
 }
 
-/// The messages of an event stream.
+/// The messages of a stream of server-sent events.
 pub(super) fn messages(answer: Response, client: Client) -> impl Stream<Item = Result<Sse, Error>> + use<> {
     SseStream::from_bytes_stream(answer.bytes_stream()).map(move |message| {
         message.map_err(|error| Error::Unreachable { url: client.url.clone(), reason: error.to_string() })

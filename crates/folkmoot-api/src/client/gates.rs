@@ -15,7 +15,7 @@ impl Client {
         self.call(Method::POST, "/v1/gates", gate, idempotency_key).await
     }
 
-    /// One gate, with its artifacts' content.
+    /// One gate, with the content of its artifacts.
     pub async fn gate(&self, id: &GateId) -> Result<Gate, Error> {
         self.get(&format!("/v1/gates/{id}"), &()).await
     }
@@ -25,12 +25,12 @@ impl Client {
         self.get("/v1/gates", query).await
     }
 
-    /// Changes what a gate asks.
+    /// Changes the content of a pending gate.
     pub async fn amend_gate(&self, id: &GateId, change: &Amend, idempotency_key: Option<&str>) -> Result<Gate, Error> {
         self.call(Method::PATCH, &format!("/v1/gates/{id}"), change, idempotency_key).await
     }
 
-    /// Decides: approve, reject, adjust or pause.
+    /// Decides on a gate: approve, reject, adjust or pause.
     pub async fn decide(
         &self,
         id: &GateId,
@@ -51,7 +51,7 @@ impl Client {
         self.call(Method::POST, &format!("/v1/gates/{id}/extend"), extend, idempotency_key).await
     }
 
-    /// Withdraws a gate.
+    /// Cancels a gate.
     pub async fn cancel_gate(
         &self,
         id: &GateId,
@@ -61,14 +61,14 @@ impl Client {
         self.call(Method::POST, &format!("/v1/gates/{id}/cancel"), cancel, idempotency_key).await
     }
 
-    /// Waits for a decision at most `timeout` (the server allows a minute); the gate comes back
-    /// either way.
+    /// Waits for a decision for at most `timeout` (the server allows a minute), then returns the
+    /// gate, decided or not.
     pub async fn wait_gate(&self, id: &GateId, timeout: Duration) -> Result<Gate, Error> {
         self.wait(&format!("/v1/gates/{id}/wait"), timeout).await
     }
 
-    /// Waits until the gate is decided, through restarts of the server. `patience` is how long a
-    /// server that cannot be reached is tried again.
+    /// Waits until the gate is decided, also across restarts of the server. `patience` is how long
+    /// a server that cannot be reached is tried again.
     pub async fn decided(&self, id: &GateId, patience: Duration) -> Result<Gate, Error> {
         patiently(patience, |round| async move {
             let gate = self.wait_gate(id, round).await?;
@@ -77,14 +77,14 @@ impl Client {
         .await
     }
 
-    /// Waits for many gates on one connection; answers at the first decision, or when all are
-    /// decided.
+    /// Waits for many gates on one connection, until the first decision or until all are decided.
     pub async fn wait_gates(&self, wait: &WaitMany) -> Result<Waited, Error> {
         let patience = Duration::from_millis(wait.timeout_ms.unwrap_or(30_000)) + ANSWER_TIMEOUT;
         self.json(self.request(Method::POST, "/v1/gates/wait").json(wait).timeout(patience)).await
     }
 
-    /// Each of these gates as it is decided, on one connection. Ends when all are.
+    /// Returns each of these gates when it is decided, on one connection. Ends when all are
+    /// decided.
     pub async fn stream_gates(
         &self,
         ids: Vec<GateId>,

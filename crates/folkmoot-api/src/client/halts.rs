@@ -14,7 +14,7 @@ impl Client {
         self.get("/v1/clearance", agent).await
     }
 
-    /// Waits at most `timeout` (the server allows a minute) until an agent may work.
+    /// Waits until an agent may work, for at most `timeout` (the server allows a minute).
     pub async fn wait_clearance(&self, agent: &ClearanceFor, timeout: Duration) -> Result<ClearanceWaited, Error> {
         let timeout_ms = Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
         let wait = ClearanceFor { timeout_ms, ..agent.clone() };
@@ -22,7 +22,7 @@ impl Client {
         self.json(request.timeout(timeout + ANSWER_TIMEOUT)).await
     }
 
-    /// Waits until an agent may work, or is told that it was denied, through restarts of the
+    /// Waits until an agent may work or its question was denied, also across restarts of the
     /// server. `patience` is how long a server that cannot be reached is tried again.
     pub async fn cleared(&self, agent: &ClearanceFor, patience: Duration) -> Result<ClearanceWaited, Error> {
         patiently(patience, |round| async move {
@@ -42,7 +42,7 @@ impl Client {
         self.json(self.request(Method::DELETE, &format!("/v1/halts/{id}")).timeout(ANSWER_TIMEOUT)).await
     }
 
-    /// What is halted, and by what.
+    /// Who is halted, and by what.
     pub async fn halts(&self) -> Result<HaltStatus, Error> {
         self.get("/v1/halts", &()).await
     }

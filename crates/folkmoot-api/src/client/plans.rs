@@ -22,7 +22,7 @@ impl Client {
         self.call(Method::POST, "/v1/plans", plan, idempotency_key).await
     }
 
-    /// One plan, with what came of it.
+    /// One plan, with its result.
     pub async fn plan(&self, id: &RunId) -> Result<Plan, Error> {
         self.get(&format!("/v1/plans/{id}"), &()).await
     }
@@ -32,15 +32,15 @@ impl Client {
         self.get("/v1/plans", query).await
     }
 
-    /// Waits until the plan waits at another gate than `after`, or is over, at most `timeout` (the
-    /// server allows a minute); it comes back either way.
+    /// Waits until the plan waits at another gate than `after` or is over, for at most `timeout`
+    /// (the server allows a minute). Then it returns the plan, whatever its state.
     pub async fn wait_plan(&self, id: &RunId, after: Option<&GateId>, timeout: Duration) -> Result<Plan, Error> {
         let wait = WaitPlan { after, timeout_ms: u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX) };
         let request = self.request(Method::GET, &format!("/v1/plans/{id}/wait")).query(&wait);
         self.json(request.timeout(timeout + ANSWER_TIMEOUT)).await
     }
 
-    /// A finished plan, as Markdown or as HTML.
+    /// A plan as Markdown or as HTML.
     pub async fn export_plan(&self, id: &RunId, as_what: &ExportPlan) -> Result<String, Error> {
         let request = self.request(Method::GET, &format!("/v1/plans/{id}/export")).query(as_what);
         let answer = self.send(request).await?;

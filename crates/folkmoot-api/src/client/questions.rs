@@ -9,7 +9,7 @@ use super::{Client, Error, patiently};
 use crate::wire::{Answer, Ask, Question, QuestionList, QuestionListParams, WithReason};
 
 impl Client {
-    /// Asks.
+    /// Asks a question.
     pub async fn ask(&self, question: &Ask, idempotency_key: Option<&str>) -> Result<Question, Error> {
         self.call(Method::POST, "/v1/questions", question, idempotency_key).await
     }
@@ -19,8 +19,8 @@ impl Client {
         self.get(&format!("/v1/questions/{id}"), &()).await
     }
 
-    /// Says, as its asker, that a denial was heard; or, as somebody who decides, releases the asker
-    /// from it. It does not halt the asker any more.
+    /// Ends the hold of a denial: its asker confirms that it has read the denial, or a reviewer
+    /// releases the asker. Afterwards the question no longer halts the asker.
     pub async fn acknowledge(&self, id: &QuestionId, why: &WithReason) -> Result<Question, Error> {
         self.call(Method::POST, &format!("/v1/questions/{id}/acknowledge"), why, None).await
     }
@@ -40,7 +40,7 @@ impl Client {
         self.call(Method::POST, &format!("/v1/questions/{id}/answer"), answer, idempotency_key).await
     }
 
-    /// Says no to a question.
+    /// Denies a question.
     pub async fn deny(
         &self,
         id: &QuestionId,
@@ -60,7 +60,7 @@ impl Client {
         self.call(Method::POST, &format!("/v1/questions/{id}/skip"), why, idempotency_key).await
     }
 
-    /// Withdraws a question.
+    /// Cancels a question.
     pub async fn cancel_question(
         &self,
         id: &QuestionId,
@@ -70,14 +70,14 @@ impl Client {
         self.call(Method::POST, &format!("/v1/questions/{id}/cancel"), why, idempotency_key).await
     }
 
-    /// Waits for an answer at most `timeout` (the server allows a minute); the question comes back
-    /// either way.
+    /// Waits for an answer for at most `timeout` (the server allows a minute), then returns the
+    /// question, closed or not.
     pub async fn wait_question(&self, id: &QuestionId, timeout: Duration) -> Result<Question, Error> {
         self.wait(&format!("/v1/questions/{id}/wait"), timeout).await
     }
 
-    /// Waits until the question is closed, through restarts of the server. `patience` is how long a
-    /// server that cannot be reached is tried again.
+    /// Waits until the question is closed, also across restarts of the server. `patience` is how
+    /// long a server that cannot be reached is tried again.
     pub async fn closed(&self, id: &QuestionId, patience: Duration) -> Result<Question, Error> {
         patiently(patience, |round| async move {
             let question = self.wait_question(id, round).await?;

@@ -1,4 +1,4 @@
-//! Runs, and the steps of those that somebody else executes.
+//! Runs, and the steps of runs that an outside agent executes.
 
 use folkmoot_core::RunId;
 use reqwest::{Method, StatusCode};
@@ -15,7 +15,7 @@ impl Client {
         self.call(Method::POST, "/v1/runs", run, idempotency_key).await
     }
 
-    /// One run, with what it was given, what it waits for and what it gave.
+    /// One run, with its input, its output and what it waits for.
     pub async fn run(&self, id: &RunId) -> Result<Run, Error> {
         self.get(&format!("/v1/runs/{id}"), &()).await
     }
@@ -25,12 +25,12 @@ impl Client {
         self.get("/v1/runs", query).await
     }
 
-    /// Part of a run's journal.
+    /// A page of a run's journal.
     pub async fn journal(&self, id: &RunId, query: &JournalListParams) -> Result<JournalPage, Error> {
         self.get(&format!("/v1/runs/{id}/journal"), query).await
     }
 
-    /// The next `limit` events after `after` of a run, its gates and its questions.
+    /// The next `limit` events after `after` of a run, of its gates and of its questions.
     pub async fn run_events(&self, id: &RunId, after: u64, limit: u32) -> Result<AuditPage, Error> {
         self.get(&format!("/v1/runs/{id}/events"), &AfterParams { after, limit }).await
     }
@@ -40,18 +40,18 @@ impl Client {
         self.call(Method::POST, &format!("/v1/runs/{id}/cancel"), why, idempotency_key).await
     }
 
-    /// Lets a run that stopped go on.
+    /// Resumes a run that is stopped or waits for a model provider.
     pub async fn resume_run(&self, id: &RunId, idempotency_key: Option<&str>) -> Result<Run, Error> {
         self.call(Method::POST, &format!("/v1/runs/{id}/resume"), &ResumeRun {}, idempotency_key).await
     }
 
-    /// Says how a run ended that you execute.
+    /// Ends a run that you execute.
     pub async fn end_run(&self, id: &RunId, end: &EndRun, idempotency_key: Option<&str>) -> Result<Run, Error> {
         self.call(Method::POST, &format!("/v1/runs/{id}/end"), end, idempotency_key).await
     }
 
-    /// Records a step of a run that you execute; whether this call wrote it, or what stands was
-    /// there before.
+    /// Records a step of a run that you execute. The flag is true if this call recorded it, and
+    /// false if the returned entry existed before.
     pub async fn record_step(
         &self,
         id: &RunId,

@@ -1,10 +1,12 @@
-//! TLS with the certificates that this machine trusts. The only place here that chooses a provider.
+//! TLS with the certificates that this machine trusts. The only place in this crate that chooses a
+//! crypto provider.
 
 use std::sync::Arc;
 
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 
-/// Certificates are only read for an address that needs them: it takes longer than most requests.
+/// Reads the certificates only for an address that needs them, because that takes longer than most
+/// requests.
 pub(super) fn config(url: &str) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     if url.starts_with("https:") {

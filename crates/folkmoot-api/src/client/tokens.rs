@@ -7,7 +7,7 @@ use super::{Client, Error};
 use crate::wire::{NewToken, Token, TokenList};
 
 impl Client {
-    /// Makes a token; the answer holds its secret, once.
+    /// Creates a token. Only this response contains its secret.
     pub async fn create_token(&self, token: &NewToken) -> Result<Token, Error> {
         self.call(Method::POST, "/v1/tokens", token, None).await
     }
@@ -17,7 +17,7 @@ impl Client {
         self.get("/v1/tokens", &()).await
     }
 
-    /// Ends a token.
+    /// Revokes a token.
     pub async fn revoke_token(&self, id: &TokenId) -> Result<Token, Error> {
         self.json(self.request(Method::DELETE, &format!("/v1/tokens/{id}")).timeout(super::ANSWER_TIMEOUT)).await
     }

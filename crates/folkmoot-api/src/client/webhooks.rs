@@ -11,7 +11,7 @@ use crate::wire::{
 };
 
 impl Client {
-    /// Makes a webhook; the answer holds its secret, once.
+    /// Creates a webhook. Only this response contains its secret.
     pub async fn create_webhook(&self, webhook: &NewWebhook) -> Result<Webhook, Error> {
         self.call(Method::POST, "/v1/webhooks", webhook, None).await
     }
@@ -31,17 +31,17 @@ impl Client {
         self.call(Method::PATCH, &format!("/v1/webhooks/{id}"), change, None).await
     }
 
-    /// Gives a webhook another secret; the answer holds it, once.
+    /// Gives a webhook a new secret. Only this response contains it.
     pub async fn rotate_webhook(&self, id: &WebhookId) -> Result<Webhook, Error> {
         self.call(Method::POST, &format!("/v1/webhooks/{id}/rotate"), &json!({}), None).await
     }
 
-    /// Ends a webhook.
+    /// Removes a webhook.
     pub async fn remove_webhook(&self, id: &WebhookId) -> Result<Webhook, Error> {
         self.json(self.request(Method::DELETE, &format!("/v1/webhooks/{id}")).timeout(super::ANSWER_TIMEOUT)).await
     }
 
-    /// A page of the deliveries.
+    /// A page of deliveries.
     pub async fn deliveries(&self, query: &DeliveryListParams) -> Result<DeliveryList, Error> {
         self.get("/v1/deliveries", query).await
     }
@@ -56,12 +56,12 @@ impl Client {
         self.call(Method::POST, &format!("/v1/deliveries/{id}/resend"), &json!({}), idempotency_key).await
     }
 
-    /// Everybody who can be told.
+    /// All channels that can receive notifications.
     pub async fn channels(&self) -> Result<ChannelList, Error> {
         self.get("/v1/notify/channels", &()).await
     }
 
-    /// Sends a test to a channel, and waits for what comes of it.
+    /// Sends a test message to a channel and waits for the result.
     pub async fn test_channel(&self, channel: &str) -> Result<Tested, Error> {
         let request = TestChannel { channel: channel.to_owned() };
         let call = self.to_call(Method::POST, "/v1/notify/test", &request, None);
@@ -69,5 +69,5 @@ impl Client {
     }
 }
 
-/// How long a channel may take to be told.
+/// The time that a channel may take to deliver a test message.
 const CHANNEL_TEST_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! The log on the wire: everything that a script needs to check the chain itself.
+//! The log on the wire, with everything that a script needs to check its hash chain.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -8,108 +8,109 @@ use folkmoot_core::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// One event of the log, with its hashes. The payload is a string: exactly its bytes are hashed.
+/// One event of the log, with its hashes. The payload is a string, because exactly its bytes are
+/// hashed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditEntry {
-    /// Dense, from 1.
+    /// The event's place in the log, counted from 1 without gaps.
     pub position: u64,
-    /// What it happened to.
+    /// What the event is about: a gate's id, `run:…`, `token:…`.
     pub stream: String,
-    /// Counts the stream's events.
+    /// The event's number within its stream.
     pub stream_seq: u64,
-    /// `noun.verb`.
+    /// `noun.verb`, such as `gate.opened`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Of the payload.
+    /// The version of the payload's format.
     pub version: u32,
-    /// The principal, or `system`.
+    /// The principal that caused the event, or `system`.
     pub actor: Name,
-    /// The agent that the principal spoke for.
+    /// The agent for which the principal acted.
     pub on_behalf_of: Option<Name>,
-    /// The session it belongs to.
+    /// The session that the event belongs to.
     pub session: Option<SessionId>,
-    /// What caused it.
+    /// The command that caused the event.
     pub command_id: CommandId,
-    /// When, with six decimals.
+    /// With six decimals of a second.
     pub at: Timestamp,
-    /// JSON, as text.
+    /// JSON as text.
     pub payload: String,
     /// 64 hexadecimal digits.
     pub prev_hash: String,
     /// 64 hexadecimal digits.
     pub hash: String,
-    /// The token that was shown for it; null for what Folkmoot and its workflows do.
+    /// The token that the request used; `null` for what Folkmoot and its workflows do.
     pub token_id: Option<TokenId>,
 }
 
-/// A part of the log.
+/// A page of the log.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct AuditPage {
-    /// In order.
+    /// In the order of the log.
     pub entries: Vec<AuditEntry>,
-    /// `after` of the next part; null at the end.
+    /// `after` of the next page; `null` at the end.
     pub next: Option<u64>,
 }
 
-/// The log had this hash at this position at this moment, says the server that signed it.
+/// A signed statement by the server: at this time, the log had this hash at this position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Checkpoint {
-    /// When it was so.
+    /// When the log was in this state.
     pub at: Timestamp,
     /// The hash of the log's first event.
     pub first: String,
     /// The hash of the event at `position`.
     pub hash: String,
-    /// Which log: `main`.
+    /// The name of the log: `main`.
     pub log: String,
-    /// Where the log ended.
+    /// The position of the log's last event.
     pub position: u64,
-    /// `folkmoot.checkpoint.v1`
+    /// Always `folkmoot.checkpoint.v1`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// As PEM. Compare it with the one that you kept.
+    /// The server's public key, as PEM. Compare it with the key that you stored earlier.
     pub public_key: String,
-    /// Of the canonical JSON (RFC 8785) of all the rest: ed25519, in base64.
+    /// The ed25519 signature of the canonical JSON (RFC 8785) of all other fields, in base64.
     pub signature: String,
 }
 
-/// One gate with all that can be checked of it, says the server that signed it.
+/// A signed receipt of one gate, with everything that is needed to check it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Receipt {
-    /// What was shown and what was decided; docs/audit.md describes it.
+    /// What the gate showed and what was decided; docs/audit.md describes the fields.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     pub receipt: receipt::Receipt,
-    /// The gate's events, and those that erased something of it.
+    /// The gate's events, and the events that erased some of its content.
     pub events: Vec<AuditEntry>,
-    /// Where the log was.
+    /// The state of the log when the receipt was made.
     pub checkpoint: Checkpoint,
-    /// As PEM. Compare it with the one that you kept.
+    /// The server's public key, as PEM. Compare it with the key that you stored earlier.
     pub public_key: String,
-    /// Of the canonical JSON (RFC 8785) of all the rest: ed25519, in base64.
+    /// The ed25519 signature of the canonical JSON (RFC 8785) of all other fields, in base64.
     pub signature: String,
 }
 
-/// Why content is to be erased.
+/// Erases content.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Erase {
-    /// In the log from then on: do not repeat what is to be erased.
+    /// Why the content is erased. The log keeps this text, so do not repeat the content in it.
     pub reason: String,
 }
 
 /// What was erased.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Erased {
-    /// Now, and not before.
+    /// The contents that this request erased. Those that were erased earlier are not listed.
     pub erased: Vec<Digest>,
-    /// Whether the bytes are gone from the database's files too. PostgreSQL removes them in its own
-    /// time.
+    /// Whether the bytes are also gone from the database's files. PostgreSQL removes them later, in
+    /// its own time.
     pub scrubbed: bool,
 }
 
 impl Checkpoint {
-    /// What it states; `None` where its hashes, or its type, are none.
+    /// The statement that is signed; `None` if its hashes or its type are invalid.
     pub fn statement(&self) -> Option<checkpoint::Checkpoint> {
         Some(checkpoint::Checkpoint {
             at: self.at,
@@ -122,18 +123,19 @@ impl Checkpoint {
     }
 }
 
-/// What a verification found.
+/// The result of a verification of the log.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Verification {
-    /// Whether all is well.
+    /// Whether no problem was found.
     pub ok: bool,
-    /// How many events were checked.
+    /// The number of events that were checked.
     pub events: u64,
-    /// How many rows were compared with the log.
+    /// The number of rows that were compared with the log.
     pub rows: u64,
-    /// The last event's hash: keep it elsewhere, and you will notice a tail that is cut off.
+    /// The hash of the last event. If you store it elsewhere, you can later detect that the end of
+    /// the log was cut off.
     pub head_hash: String,
-    /// At most 100.
+    /// The problems that were found, at most 100.
     #[schema(value_type = Vec<Object>)]
     pub problems: Vec<AuditProblem>,
 }
@@ -161,7 +163,7 @@ impl From<Event> for AuditEntry {
 }
 
 impl AuditEntry {
-    /// The event that it tells of; `None` where its hashes are none.
+    /// The event; `None` if a hash is invalid.
     pub fn event(self) -> Option<Event> {
         Some(Event {
             position: self.position,

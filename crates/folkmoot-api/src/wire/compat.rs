@@ -1,4 +1,5 @@
-//! The bodies of the compatible routes, in the shapes of the systems that they are compatible with.
+//! The bodies of the routes that are compatible with other systems, in the formats of those
+//! systems.
 
 mod debate_gates;
 pub mod decision_frame;

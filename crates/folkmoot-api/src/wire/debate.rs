@@ -16,180 +16,177 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{Fault, Outage, PlanBudget, object, schema};
 
-/// Starts a debate. Only the topic is needed: a preset says the rest, and every field changes what
-/// the preset says.
+/// Starts a debate. Only `topic` is required. All other fields override the preset.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"topic": "Is a queue or a log the better fit for our audit trail?", "preset": "economy", "agents": 3}))]
 pub struct StartDebate {
-    /// What it is about.
+    /// What the debate is about.
     #[schema(min_length = 1, max_length = 65536)]
     pub topic: String,
-    /// What to call it; made unless it is given. A known one is refused.
+    /// The debate's id, which must be new; by default it is generated.
     pub id: Option<RunId>,
-    /// Its session; a new UUID unless it is given.
+    /// The debate's session; by default a new UUID.
     pub session_id: Option<SessionId>,
-    /// How many agents, or which; as many as the preset has unless it is given.
+    /// A number of agents, or a list of them; by default the preset's number.
     pub agents: Option<Agents>,
-    /// `full` (all phases, unless it is given), `economy` (ends where the first answers agree) or
+    /// `full` (the default: all phases), `economy` (stops early if the first answers agree) or
     /// `quick` (answers and a vote).
     pub preset: Option<String>,
-    /// Who hears whom; `auto` is what fits the team.
+    /// Which agents hear each other; `auto` chooses by the size of the team.
     #[schema(schema_with = schema::or_auto::<Topology>)]
     pub topology: Option<OrAuto<Topology>>,
-    /// Who plans; `auto` is `adaptive`.
+    /// Which agents plan; `auto` is `adaptive`.
     #[schema(schema_with = schema::or_auto::<Style>)]
     pub planning: Option<OrAuto<Style>>,
-    /// How ballots are counted; `auto` is what fits the number of agents.
+    /// How ballots are counted; `auto` chooses by the number of agents.
     #[schema(schema_with = schema::or_auto::<VotingMethod>)]
     pub voting: Option<OrAuto<VotingMethod>>,
-    /// What decides where nobody beats every other one.
+    /// The method that decides if no answer beats all others.
     pub voting_fallback: Option<Fallback>,
-    /// What tells those apart who are first together; `none` lets a tie be a tie.
+    /// How a tie for the first place is broken; `none` leaves it undecided.
     #[schema(schema_with = schema::or_none::<TieBreak>)]
     pub tie_break: Option<OrNone<TieBreak>>,
-    /// How many must vote.
+    /// The number of agents that must vote.
     #[schema(minimum = 1)]
     pub minimum_votes: Option<u32>,
-    /// How many rounds at most.
+    /// The maximum number of rounds.
     #[schema(minimum = 1, maximum = 10)]
     pub max_rounds: Option<u32>,
-    /// How much agreement ends it, from 0 to 1 in hundredths.
+    /// The agreement at which the debate ends, from 0 to 1 in hundredths.
     #[schema(value_type = Option<f64>, minimum = 0, maximum = 1, multiple_of = 0.01)]
     pub min_consensus: Option<Decimal>,
-    /// Phases that are to be otherwise than the preset has them: `true`, `false` or `"auto"` for
-    /// each.
+    /// `true`, `false` or `"auto"` for each phase that should differ from the preset.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phases: BTreeMap<DebatePhase, PhaseSwitch>,
-    /// Whether agreement ends it before its last round.
+    /// Whether enough agreement ends the debate before its last round.
     pub early_exit: Option<bool>,
-    /// Whether it ends where the first answers, given blindly, are the same.
+    /// Whether the debate ends if the first answers are the same. Agents give them before they see
+    /// each other's.
     pub early_agreement: Option<bool>,
-    /// How many agents answer.
+    /// The number of agents that answer.
     #[schema(minimum = 1)]
     pub answers: Option<u32>,
-    /// How many agents speak at the same time.
+    /// The number of agents that speak at the same time.
     #[schema(minimum = 1, maximum = 64)]
     pub max_parallel: Option<u32>,
-    /// What code is to be written in; guessed from the topic unless it is given. `none` for a topic
-    /// that is not about code.
+    /// The language of the debate's code; by default it is guessed from the topic. `none` if the
+    /// topic is not about code.
     pub language: Option<String>,
-    /// How often it is asked what is unclear.
+    /// How often agents may ask what is unclear.
     #[schema(minimum = 1, maximum = 10)]
     pub clarification_rounds: Option<u32>,
-    /// Who answers that: `agent` (unless it is given) or `person`.
+    /// Who answers those questions: `agent` (the default) or `person`.
     pub instructor: Option<String>,
-    /// How often an agent mends its own draft before others see it.
+    /// How often an agent repairs its own draft before others see it.
     #[schema(minimum = 0, maximum = 10)]
     pub self_evolvement_iterations: Option<u32>,
-    /// How often the best answer is tried, reflected on and tried again.
+    /// How often an agent tries to improve the best answer. After a failed attempt it reflects on
+    /// the failure and tries again.
     #[schema(minimum = 1, maximum = 10)]
     pub reflexion_attempts: Option<u32>,
-    /// How many of its earlier reflections whoever tries again is shown, the newest; 10 unless it
-    /// is given, which is all of them.
+    /// How many of its newest reflections an agent sees when it tries again; default 10, which is
+    /// all of them.
     #[schema(minimum = 1, maximum = 100)]
     pub reflections_max: Option<u32>,
     /// How often the red team attacks.
     #[schema(minimum = 1, maximum = 10)]
     pub adversarial_rounds: Option<u32>,
-    /// How many tools an agent may call in a turn; 0 for none.
+    /// The number of tool calls that an agent has in a turn; 0 for none.
     #[schema(minimum = 0, maximum = 32)]
     pub tool_calls_max: Option<u32>,
-    /// Whether lessons of earlier debates are shown, and new ones kept.
+    /// Whether the debate sees lessons of earlier debates and keeps new ones.
     pub lessons: Option<bool>,
-    /// Where people are asked.
+    /// After which phases people decide, and on which terms.
     #[serde(default, deserialize_with = "object::maybe")]
     pub gates: Option<DebateGates>,
-    /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
+    /// The model provider, as `provider` or `provider/model`; by default the server's.
     pub provider: Option<String>,
-    /// The longest answer of a model, in tokens; what the provider's configuration says unless it
-    /// is given.
+    /// The longest answer of a model, in tokens; by default as the provider is configured.
     #[schema(minimum = 1, maximum = 1000000)]
     pub max_tokens: Option<u32>,
-    /// What it may spend; what the configuration says unless it is given.
+    /// What the debate may spend on models; by default as configured.
     #[serde(default, deserialize_with = "object::maybe")]
     pub budget: Option<PlanBudget>,
-    /// How long it may be worked on; waiting is not counted. 24 hours unless it is given.
+    /// The longest working time; default 24 hours. Waiting does not count.
     #[schema(minimum = 1)]
     pub timeout_ms: Option<u64>,
-    /// A repository on the server: code is committed there, on a branch of the debate's own. Only
-    /// for whoever may decide.
+    /// A repository on the server. The debate's code is committed there, on a branch of its own.
+    /// For reviewers and admins only.
     pub repository: Option<String>,
-    /// When the project's own commands are run: `post_proposal`, `post_optimization`,
-    /// `post_adversarial`, `post_convergence`. Only for whoever may decide.
+    /// When the project's own commands run: `post_proposal`, `post_optimization`,
+    /// `post_adversarial`, `post_convergence`. For reviewers and admins only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<String>,
 }
 
-/// How many agents, or which.
+/// A number of agents, or a list of them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Agents {
-    /// So many, in the roles that are needed most.
+    /// This number of agents, in the roles that are needed most.
     Count(u64),
-    /// These.
+    /// Exactly these agents.
     Listed(Vec<NewAgent>),
 }
 
-/// An agent.
+/// An agent of a debate.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewAgent {
-    /// Unique in its debate.
+    /// Unique in the debate.
     pub id: Name,
-    /// What it is there for.
     pub role: AgentRole,
-    /// Who runs its model; the debate's unless it is given.
+    /// The provider of its model; by default the debate's.
     pub provider: Option<String>,
-    /// Which model of that provider; its default unless it is given.
+    /// The model; by default the provider's.
     pub model: Option<String>,
-    /// What it knows best; what the topic is about unless it is given.
+    /// What it knows best; by default what the topic is about.
     pub domain: Option<Domain>,
-    /// How good it has been until now, from 0 to 10 in tenths; 7 unless it is given.
+    /// The quality of its work so far, from 0 to 10 in tenths; default 7.
     #[schema(value_type = Option<f64>, minimum = 0, maximum = 10, multiple_of = 0.1)]
     pub score: Option<Decimal>,
 }
 
-/// Where people are asked, and what their silence means.
+/// After which phases people decide, and what happens if they do not.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DebateGates {
-    /// Whether they are asked at all.
+    /// Whether the debate has gates.
     pub enabled: bool,
-    /// After which phases.
+    /// The phases after which a gate opens.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gate_points: Vec<DebatePhase>,
-    /// How long a gate waits; as the server's policy says unless it is given.
+    /// How long each gate waits; by default as the server's policy says.
     pub timeout_ms: Option<Timeout>,
-    /// What a timeout does; as the server's policy says unless it is given.
+    /// What a timeout does; by default as the server's policy says.
     pub on_timeout: Option<OnTimeout>,
-    /// What a rejection does: `fail` (unless it is given), `retry` the phase, or `continue` with
-    /// what was said.
+    /// What a rejection does: `fail` (the default) ends the debate, `retry` repeats the phase, and
+    /// `continue` goes on with what was said.
     pub on_rejected: Option<String>,
-    /// Whom to tell, beside the feed.
+    /// The channels that are notified.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notification_channels: Vec<String>,
-    /// Who may decide.
     pub reviewers: Option<Vec<Name>>,
 }
 
 /// A word of a vocabulary, or `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrAuto<T> {
-    /// What fits.
+    /// The word `auto`.
     Auto,
-    /// This.
+    /// A word of the vocabulary.
     Is(T),
 }
 
 /// A word of a vocabulary, or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrNone<T> {
-    /// None.
+    /// The word `none`.
     None,
-    /// This.
+    /// A word of the vocabulary.
     Is(T),
 }
 
@@ -290,18 +287,19 @@ impl<'de> Deserialize<'de> for Agents {
     }
 }
 
-/// A number with a point. What it may be is for the server to say, so that it can say it well.
+/// A decimal number. Its range is not checked here, so that the server can refuse it with a good
+/// message.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Decimal(pub f64);
 
 impl Decimal {
-    /// In hundredths, if it is from 0 to 1 and has no more than that.
+    /// The number in hundredths, if it is from 0 to 1 and has at most two decimals.
     pub fn share(self) -> Option<Share> {
         Share::hundredths(self.scaled(100.0)?).ok()
     }
 
-    /// In tenths, if it is from 0 to 10 and has no more than that.
+    /// The number in tenths, if it is from 0 to 10 and has at most one decimal.
     pub fn score(self) -> Option<Score> {
         Score::tenths(self.scaled(10.0)?).ok()
     }
@@ -309,7 +307,7 @@ impl Decimal {
     fn scaled(self, by: f64) -> Option<u8> {
         let scaled = self.0 * by;
         let whole = scaled.round();
-        // What is written with so many digits is as near as this to a whole number.
+        // A number with at most that many decimals is this close to a whole number.
         let exact = (scaled - whole).abs() < 1e-6 && (0.0..=100.0).contains(&whole);
         exact.then_some(whole as u8)
     }
@@ -328,127 +326,123 @@ fn decimal(share: Option<Share>) -> Option<f64> {
 /// A debate that was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DebateStarted {
-    /// The debate's id; `/v1/runs` has it under the same.
+    /// The debate's id. `/v1/runs` has the debate under the same id.
     pub id: RunId,
     pub session_id: SessionId,
-    /// Where it is.
     pub status: DebateStatus,
 }
 
-/// A debate: a row of `debate_sessions`, and how far it is.
+/// A debate: a row of `debate_sessions`, and its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Debate {
-    /// The debate's id: the row's `debate_id`.
+    /// The debate's id; `debate_id` in the row.
     pub id: RunId,
-    /// Its session: the row's `id`.
+    /// The debate's session; `id` in the row.
     pub session_id: SessionId,
-    /// What it is about; null where it was erased.
+    /// What the debate is about; `null` if it was erased.
     pub topic: Option<String>,
-    /// Where it is. `paused` while it waits for people.
+    /// `paused` while the debate waits for people.
     pub status: DebateStatus,
-    /// Who hears whom; null before it began.
+    /// Which agents hear each other; `null` before the debate began.
     pub topology_type: Option<String>,
-    /// Who plans; null before it began.
+    /// Which agents plan; `null` before the debate began.
     pub coordination_protocol: Option<String>,
-    /// All that it goes by; null before it began.
+    /// The complete configuration; `null` before the debate began.
     #[schema(value_type = Option<Object>)]
     pub config: Option<Value>,
-    /// Who started it.
+    /// The principal that started the debate.
     pub initiated_by: Name,
     pub created_at: Timestamp,
-    /// When it last moved.
+    /// When the debate last progressed.
     pub updated_at: Timestamp,
-    /// When it was over.
     pub completed_at: Option<Timestamp>,
-    /// How many rounds are over.
+    /// The number of rounds that are over.
     pub total_rounds: u32,
-    /// How far they agreed at the end, from 0 to 1.
+    /// The agreement at the end, from 0 to 1.
     pub final_consensus_score: Option<f64>,
-    /// Winner, voting method, confidence, once there are any.
+    /// The winner, the voting method, the confidence and more, once there are any.
     #[schema(value_type = Option<Object>)]
     pub outcome: Option<Value>,
-    /// What else is known.
+    /// Further information.
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Value>,
-    /// The phase it is in, or was in last.
+    /// The present phase, or the last one.
     pub phase: Option<DebatePhase>,
-    /// The round; 0 before the first.
+    /// The present round; 0 before the first.
     pub round: u32,
-    /// The gate at which it waits.
+    /// The gate at which the debate waits.
     pub waiting_at: Option<GateId>,
-    /// What it has asked people, and waits for.
+    /// The open questions to people for which the debate waits.
     #[serde(default)]
     pub questions: Vec<QuestionId>,
-    /// The providers of models that it waits for. It goes on by itself when they are back, or at
-    /// once when its run is resumed.
+    /// The unavailable model providers for which the debate waits. It continues by itself when they
+    /// are back, or at once when its run is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
-    /// The questions and halts that keep it from working, oldest first.
+    /// The ids of the questions and halts that keep the debate from working, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub halted_by: Vec<String>,
-    /// What it has spent on models.
+    /// What the debate has spent on models.
     pub cost: DebateCost,
-    /// Why it has no result, where it has none and will have none as it is.
+    /// Why the debate has no result, if it failed, was cancelled or is stopped.
     pub fault: Option<Fault>,
 }
 
 /// What was spent on models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateCost {
-    /// Tokens, read and written.
+    /// Tokens read and written.
     pub tokens: u64,
-    /// US dollars, as far as prices are known.
+    /// US dollars, for models whose price is known.
     pub usd: f64,
 }
 
-/// How far a debate is, in short.
+/// The progress of a debate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateProgress {
-    /// The debate's id.
     pub id: RunId,
     pub session_id: SessionId,
-    /// Where it is.
     pub status: DebateStatus,
-    /// The phase it is in, or was in last.
+    /// The present phase, or the last one.
     pub phase: Option<DebatePhase>,
-    /// The round; 0 before the first.
+    /// The present round; 0 before the first.
     pub round: u32,
-    /// Who leads the phase.
+    /// The agent that leads the phase.
     pub leader: Option<Name>,
-    /// Those of the phase who have not spoken yet.
+    /// The agents that still have to speak in this phase.
     pub speaking: Vec<Name>,
-    /// Turns with an answer, and with none of each sort.
+    /// The number of turns by outcome.
     pub turns: DebateTurns,
-    /// Votes that count, of this round.
+    /// The number of valid votes in this round.
     pub votes: u32,
-    /// The gate at which it waits.
+    /// The gate at which the debate waits.
     pub waiting_at: Option<GateId>,
-    /// What it has asked people, and waits for.
+    /// The open questions to people for which the debate waits.
     #[serde(default)]
     pub questions: Vec<QuestionId>,
-    /// The providers of models that it waits for. It goes on by itself when they are back, or at
-    /// once when its run is resumed.
+    /// The unavailable model providers for which the debate waits. It continues by itself when they
+    /// are back, or at once when its run is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
-    /// The questions and halts that keep it from working, oldest first.
+    /// The ids of the questions and halts that keep the debate from working, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub halted_by: Vec<String>,
-    /// What it has spent on models.
+    /// What the debate has spent on models.
     pub cost: DebateCost,
-    /// Why it has no result, where it has none and will have none as it is.
+    /// Why the debate has no result, if it failed, was cancelled or is stopped.
     pub fault: Option<Fault>,
 }
 
-/// How many turns there were.
+/// The number of turns by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DebateTurns {
-    /// With an answer.
+    /// Turns with a valid answer.
     pub answered: u32,
-    /// With words that are no answer.
+    /// Turns whose answer does not have the required form.
     pub unparsed: u32,
-    /// With nothing.
+    /// Turns in which the model gave no answer.
     pub failed: u32,
-    /// With what breaks a rule.
+    /// Turns whose answer breaks a rule of the debate and does not count.
     pub refused: u32,
 }
 
@@ -458,30 +452,28 @@ impl From<Turns> for DebateTurns {
     }
 }
 
-/// What a debate came to.
+/// The results of a debate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateResults {
-    /// The debate's id.
     pub id: RunId,
     pub session_id: SessionId,
-    /// `completed`
+    /// Always `completed`.
     pub status: DebateStatus,
-    /// What was decided, and how; also where nothing was.
+    /// What was decided and how, or why nothing was decided.
     pub verdict: DebateVerdict,
-    /// The answer that won; empty where nothing was decided.
+    /// The winning answer; empty if nothing was decided.
     pub answer: String,
-    /// Where nothing was decided, all answers that there were, the best first. Why nothing was
-    /// decided is in the verdict.
+    /// If nothing was decided: all answers, best first. The verdict gives the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<UndecidedAnswer>,
     pub code: Option<String>,
-    /// In which language.
+    /// The language of the code.
     pub language: Option<String>,
-    /// How many versions of code there are.
+    /// The number of versions of the code.
     pub versions: u32,
-    /// Who was asked.
+    /// The model providers that were asked.
     pub providers: Vec<String>,
-    /// What was spent.
+    /// What the debate spent on models.
     pub cost: DebateCost,
 }
 
@@ -489,62 +481,61 @@ pub struct DebateResults {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UndecidedAnswer {
     pub author: Name,
-    /// In words.
+    /// The text of the answer.
     pub answer: String,
     pub code: Option<String>,
-    /// How many tests of others it passes.
+    /// How many of the other agents' tests it passes.
     pub tests: Option<DebateTests>,
-    /// The mean of what reviewers gave it, from 0 to 1.
+    /// The mean of the reviewers' scores, from 0 to 1.
     pub quality: Option<f64>,
 }
 
-/// What a debate decided. Shares are from 0 to 1.
+/// The verdict of a debate. Shares are from 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateVerdict {
-    /// Whose answer it is; nobody's where nothing was decided.
+    /// The agent whose answer won; `null` if nothing was decided.
     pub winner: Option<Name>,
-    /// What decided.
+    /// What decided: the vote, tests, or agreement.
     pub decided_by: Option<DecidedBy>,
-    /// Why nothing was.
+    /// Why nothing was decided.
     pub no_decision: Option<NoDecision>,
-    /// More about why, in words.
+    /// The reason in words.
     pub reason: String,
-    /// How ballots were counted.
     pub voting_method: Option<VotingMethod>,
-    /// How the vote went: unanimous, by majority, by weight; empty where nobody voted.
+    /// How the ballots fell, such as `unanimous` or `majority`; empty if nobody voted.
     pub label: String,
-    /// How sure those are who voted for it.
+    /// The confidence of those who voted for the winner.
     pub confidence: Option<f64>,
-    /// How much agreement there is.
+    /// The agreement among the agents.
     pub consensus: Option<f64>,
-    /// How many rounds it took.
+    /// The number of rounds.
     pub rounds: u32,
-    /// How many votes there really are: copies of one model that agree are few.
+    /// The estimated number of independent votes. Agents of one model that agree count for little
+    /// more than one.
     pub effective_votes: Option<f64>,
-    /// The count: who was first, by which rule a tie was broken, which method had to fall back and
-    /// why, and the points of each.
+    /// The count: who was first, how a tie was broken, which method had to fall back and why, and
+    /// the points of each candidate.
     #[schema(value_type = Option<Object>)]
     pub elected: Option<ElectionResult>,
-    /// Each vote.
     pub ballots: Vec<DebateBallot>,
-    /// What others hold against it.
+    /// The objections to the winner.
     pub dissent: Vec<DebateDissent>,
-    /// What the winner's tests gave; those that are suspect are left out.
+    /// How many tests the winner passes. Suspect tests are left out.
     pub tests: Option<DebateTests>,
-    /// How many turns there were of each sort.
+    /// The number of turns by outcome.
     pub turns: DebateTurns,
-    /// Whether the method that was asked for could not decide, so that another did.
+    /// Whether the requested voting method could not decide, so that another one did.
     pub fallback_used: bool,
-    /// Whether there is as much agreement as `min_consensus` asked for.
+    /// Whether the agreement reached `min_consensus`.
     pub consensus_reached: bool,
 }
 
-/// How many tests passed.
+/// The result of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DebateTests {
-    /// So many.
+    /// The number of tests that passed.
     pub passed: u32,
-    /// Of so many.
+    /// The number of all tests.
     pub of: u32,
 }
 
@@ -552,23 +543,23 @@ pub struct DebateTests {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateBallot {
     pub voter: Name,
-    /// Whom it ranks, the best first; nobody where it was refused.
+    /// The authors in the voter's order, best first; empty if the vote was refused.
     pub ranking: Vec<Name>,
-    /// How sure the voter is, from 0 to 1.
+    /// The voter's confidence, from 0 to 1.
     pub confidence: f64,
-    /// What it counts where weights count.
+    /// The weight of the vote in weighted voting.
     pub weight: u64,
-    /// What decided, by the voter.
+    /// What the voter based the vote on.
     pub evidence: String,
-    /// Why it does not count.
+    /// Why the vote does not count.
     pub refused: Option<String>,
 }
 
-/// What somebody holds against the winner.
+/// An objection to the winner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DebateDissent {
     pub agent: Name,
-    /// Whose answer it would take.
+    /// The agent whose answer this one prefers.
     pub prefers: Option<Name>,
     pub objection: String,
 }
@@ -612,23 +603,23 @@ impl From<Dissent> for DebateDissent {
 /// The votes of a debate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateVotes {
-    /// Each vote of each round, in the order in which they were cast; those that do not count too.
+    /// All votes of all rounds, in the order in which they were cast, including those that do not
+    /// count.
     pub votes: Vec<DebateVote>,
-    /// What they came to, once it is over.
+    /// The verdict, once the debate is over.
     pub verdict: Option<DebateVerdict>,
 }
 
 /// A vote as it was cast.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateVote {
-    /// In which round.
     pub round: u32,
     pub voter: Name,
-    /// Whom it ranks, the best first; nobody where it was refused.
+    /// The authors in the voter's order, best first; empty if the vote was refused.
     pub ranking: Vec<Name>,
-    /// How sure the voter is, from 0 to 1.
+    /// The voter's confidence, from 0 to 1.
     pub confidence: f64,
-    /// Why it does not count.
+    /// Why the vote does not count.
     pub refused: Option<String>,
     pub at: Timestamp,
 }
@@ -642,56 +633,53 @@ pub struct DebateTurn {
     pub round: u32,
     pub phase: DebatePhase,
     pub agent_id: Name,
-    /// As what.
     pub agent_role: AgentRole,
-    /// Who runs the model.
+    /// The provider of the model.
     pub provider: String,
     pub model: String,
-    /// What was said; null where it was erased.
+    /// What the agent said; `null` if it was erased.
     pub content: Option<String>,
-    /// How sure the agent was, from 0 to 1.
+    /// The agent's confidence, from 0 to 1.
     pub confidence: Option<f64>,
-    /// What it called, and what came of it.
+    /// The agent's tool calls and their results.
     #[schema(value_type = Option<Object>)]
     pub tool_calls: Option<Value>,
-    /// What tests gave.
     #[schema(value_type = Option<Object>)]
     pub test_results: Option<Value>,
-    /// What it learnt from failing.
+    /// What the agent learnt from failed attempts.
     #[schema(value_type = Option<Object>)]
     pub reflections: Option<Value>,
-    /// What the turn was for and what became of it, its tokens and its cost.
+    /// The purpose and the outcome of the turn, its tokens and its cost.
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Value>,
     pub created_at: Timestamp,
-    /// How long the answer took.
     pub response_time_ms: u64,
 }
 
 /// A page of turns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateTurnList {
-    /// In the order in which they were recorded.
+    /// In the order in which the turns were recorded.
     pub turns: Vec<DebateTurn>,
-    /// Where the next page begins, if there is one.
+    /// The `cursor` of the next page; `null` at the end.
     pub next: Option<String>,
 }
 
-/// Which turns.
+/// Which turns to list.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DebateTurnQuery {
-    /// Only of this phase.
+    /// Only turns of this phase.
     pub phase: Option<DebatePhase>,
-    /// Only of this agent.
+    /// Only those of this agent.
     pub agent: Option<Name>,
-    /// Only of this round.
+    /// Only turns of this round.
     pub round: Option<u32>,
-    /// From `next` of the page before.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
-    /// How many; 50 unless it is given.
+    /// The maximum number of items; default 50.
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<u32>,
 }
@@ -702,24 +690,23 @@ pub struct CodeVersion {
     /// A UUID.
     pub id: String,
     pub session_id: SessionId,
-    /// The turn that wrote it.
+    /// The turn in which the code was written.
     pub turn_id: Option<String>,
-    /// Whose turn that was.
+    /// The agent whose turn that was.
     pub author: Option<Name>,
-    /// In which language.
     pub language: String,
-    /// All of it; null where it was erased.
+    /// The complete code; `null` if it was erased.
     pub code: Option<String>,
-    /// From 1.
+    /// Counted from 1.
     pub version_number: u32,
-    /// How good it was judged to be, from 0 to 1.
+    /// The mean of the reviewers' scores for the author, from 0 to 1; `null` before a review.
     pub quality_score: Option<f64>,
-    /// How many of its tests passed, from 0 to 1.
+    /// The share of the other agents' tests that pass, from 0 to 1.
     pub test_pass_rate: Option<f64>,
-    /// Maintainability, complexity, security and the like.
+    /// `complexity` counts branches; `maintainability` and `security` are always `null`.
     #[schema(value_type = Option<Object>)]
     pub metrics: Option<Value>,
-    /// What changed; null for the first.
+    /// The difference from the previous version; `null` for the first.
     pub diff_from_previous: Option<String>,
     pub created_at: Timestamp,
 }
@@ -727,155 +714,155 @@ pub struct CodeVersion {
 /// The versions of a debate's code.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CodeVersionList {
-    /// The first first.
+    /// Oldest first.
     pub versions: Vec<CodeVersion>,
-    /// Where the next page begins, if there is one.
+    /// The `cursor` of the next page; `null` at the end.
     pub next: Option<String>,
 }
 
-/// Debates, the newest first.
+/// A page of debates, newest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DebateList {
-    /// This page.
     pub debates: Vec<Debate>,
-    /// Where the next one begins, if there is one.
+    /// The `cursor` of the next page; `null` at the end.
     pub next: Option<String>,
 }
 
-/// Which debates.
+/// Which debates to list.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DebateListParams {
-    /// Only these.
+    /// Only debates with this status.
     pub status: Option<DebateStatus>,
-    /// From `next` of the page before.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
-    /// How many; 50 unless it is given.
+    /// The maximum number of items; default 50.
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<u32>,
 }
 
-/// Part of a list.
+/// Which versions to list.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct VersionListParams {
-    /// From `next` of the page before.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
-    /// How many; 50 unless it is given.
+    /// The maximum number of items; default 50.
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<u32>,
 }
 
-/// Which gates of a debate.
+/// Which gates of a debate to list.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DebateGateQuery {
-    /// Only these.
+    /// Only gates with this status.
     pub status: Option<folkmoot_core::GateStatus>,
 }
 
-/// A part of a debate's trail.
+/// An entry of a debate's audit trail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrailEntry {
     #[serde(rename = "type")]
     pub kind: Provenance,
     pub at: Timestamp,
-    /// The event of the log that has it.
+    /// The position of the event that recorded it.
     pub position: u64,
-    /// Whose doing it is.
+    /// The agent that caused it.
     pub agent: Option<Name>,
-    /// The step of the run's journal that has it.
+    /// The step of the run's journal that recorded it.
     pub step: Option<String>,
-    /// What there is to know of it: a prompt is whole, and so is an answer.
+    /// The details. Prompts and answers are complete.
     #[schema(value_type = Object)]
     pub data: Value,
 }
 
-/// A page of a debate's trail.
+/// A page of a debate's audit trail.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateTrail {
-    /// In the order of the log. A prompt is there once its answer is, and stands before it.
+    /// In the order of the log. A prompt appears when its answer is recorded, and precedes it.
     pub entries: Vec<TrailEntry>,
-    /// What all of it comes to, whatever was asked for; on the first page only.
+    /// The totals of the whole trail, regardless of filters. Only on the first page.
     pub summary: Option<TrailSummary>,
-    /// Where the next page begins, if there is one.
+    /// The `cursor` of the next page; `null` at the end.
     pub next: Option<String>,
 }
 
-/// What a trail comes to.
+/// The totals of an audit trail.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrailSummary {
-    /// How many entries there are of each type.
+    /// The number of entries of each type.
     pub types: BTreeMap<String, u64>,
-    /// How many entries each agent has.
+    /// The number of entries of each agent.
     pub agents: BTreeMap<String, u64>,
-    /// How many answers each model gave, as `provider/model`.
+    /// The number of answers of each model, by `provider/model`.
     pub models: BTreeMap<String, u64>,
-    /// What was spent on them.
+    /// What was spent on those answers.
     pub cost: DebateCost,
 }
 
-/// Which part of a trail.
+/// Which entries of an audit trail to list.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct TrailQuery {
-    /// Only of this type.
+    /// Only entries of this type.
     #[serde(rename = "type")]
     pub kind: Option<Provenance>,
-    /// Only of this agent.
+    /// Only those of this agent.
     pub agent: Option<Name>,
-    /// From `next` of the page before.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
-    /// How many; 100 unless it is given.
+    /// The maximum number of entries; default 100.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 
-/// What a replay of a debate came to: its workflow once more, from what is recorded alone.
+/// The result of a replay: the debate's workflow runs again, and every call is answered from the
+/// record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateReplay {
-    /// The debate's id.
     pub id: RunId,
-    /// As the debate is; a replay changes nothing.
+    /// The debate's status, which a replay does not change.
     pub status: DebateStatus,
-    /// Whether it ended as it had ended before: with the same verdict, answer and code, or with the
-    /// same failure.
+    /// Whether the replay ended as the debate did: with the same verdict, answer and code, or with
+    /// the same failure.
     pub same: bool,
-    /// The verdict that the replay came to.
+    /// The verdict of the replay.
     pub verdict: Option<DebateVerdict>,
-    /// The failure that it came to, as where somebody rejected at a gate.
+    /// The failure of the replay, for example if a gate was rejected.
     pub fault: Option<Fault>,
-    /// How many calls were answered from the record.
+    /// The number of calls that were answered from the record.
     pub calls: u64,
-    /// Where it differs.
+    /// Where the replay differs from the record.
     pub differs: Option<ReplayDiffers>,
-    /// Where the record ends, for a debate that is not over, or was ended from outside.
+    /// Where the record ends, if the debate is not over or was ended from outside.
     pub until: Option<String>,
     /// The gate at which the debate waits.
     pub waiting_at: Option<GateId>,
 }
 
-/// Where a replay differs from what is recorded.
+/// A difference between a replay and the record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ReplayDiffers {
-    /// Which sort of difference: `workflow_changed` (it is asked something else now),
-    /// `not_recorded` (more is asked), `not_asked` (less is), `verdict` (it ended otherwise).
+    /// The kind of difference: `workflow_changed` (the workflow asks something else now),
+    /// `not_recorded` (it asks more than was recorded), `not_asked` (it asks less), `verdict` (it
+    /// ends differently).
     pub code: String,
-    /// What, in words.
+    /// The difference in words.
     pub why: String,
-    /// At which turn, as the journal calls it: the round, the phase and whose turn it is.
+    /// The turn that differs, as the journal names it: the round, the phase and the agent.
     pub turn: Option<String>,
 }
 
-/// Why a debate is cancelled.
+/// Cancels a debate.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
@@ -884,44 +871,43 @@ pub struct CancelDebate {
     pub reason: Option<String>,
 }
 
-/// What debates learnt.
+/// The lessons that debates learnt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateLessonList {
-    /// The newest first.
+    /// Newest first.
     pub lessons: Vec<DebateLesson>,
 }
 
-/// What a lesson is to say.
+/// Corrects a lesson.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CorrectLesson {
-    /// What to do, in place of what it says now.
+    /// The new text of the lesson.
     pub lesson: String,
-    /// Why. It stays in the log.
+    /// Why the lesson is corrected. The log keeps this text.
     pub reason: String,
 }
 
-/// What a debate learnt, and later ones of whoever started it may be shown.
+/// A lesson that a debate learnt. Later debates of the same initiator may see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DebateLesson {
     pub id: String,
-    /// Which debate learnt it.
+    /// The debate that learnt it.
     pub debate_id: RunId,
-    /// Where it holds.
+    /// The domain in which it applies.
     pub domain: String,
-    /// For code in this language; for anything where it is null.
+    /// The language of the code that it applies to; `null` if it applies to anything.
     pub language: Option<String>,
-    /// What had gone wrong; null if that was erased.
+    /// What had gone wrong; `null` if it was erased.
     pub root_cause: Option<String>,
-    /// What to do about it.
+    /// What to do about it: the text that debates see.
     pub lesson: String,
-    /// The digest of that text, under which it can be erased: then it is shown to no debate any
+    /// The digest of that text. Erase the text by this digest, and no debate sees the lesson any
     /// more.
     pub digest: Digest,
-    /// How sure that is, from 0 to 1.
+    /// The confidence in the lesson, from 0 to 1.
     pub confidence: f64,
-    /// Words to find it by.
+    /// Search terms.
     pub tags: Vec<String>,
-    /// When it was learnt.
     pub created_at: Timestamp,
 }

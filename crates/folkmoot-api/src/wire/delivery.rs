@@ -11,43 +11,43 @@ use utoipa::{IntoParams, ToSchema};
 /// One message about one event, to one channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Delivery {
-    /// The same however often it is sent; a webhook has it as `webhook-id`.
+    /// The same each time the message is sent. A webhook receives it as `webhook-id`.
     pub id: DeliveryId,
     pub channel: String,
-    /// What it is about: a gate's, question's or halt's id, `run:…`.
+    /// What the message is about: the id of a gate, a question or a halt, or `run:…`.
     pub subject: String,
-    /// Of the event, such as `gate.opened`.
+    /// The type of the event, such as `gate.opened`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The event's place in the log.
+    /// The event's position in the log.
     pub position: u64,
-    /// Where it is in its life.
     pub state: DeliveryStatus,
-    /// How often it was sent, since it was made or last sent again.
+    /// The number of attempts since the message was created, or since it was last resent by
+    /// request.
     pub attempts: u32,
-    /// Why the last attempt that failed did.
+    /// The error of the last failed attempt.
     pub last_error: Option<String>,
     /// When the event happened.
     pub created_at: Timestamp,
-    /// When it is sent next, or may be again.
+    /// When the next attempt is due. While the message is being sent: when another server may try.
     pub due_at: Option<Timestamp>,
-    /// When it was delivered, or died.
+    /// When the message was delivered, or given up as dead.
     pub ended_at: Option<Timestamp>,
 }
 
-/// Which deliveries.
+/// Which deliveries to list.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct DeliveryListParams {
-    /// Only these.
+    /// Only deliveries in this state.
     pub state: Option<DeliveryStatus>,
-    /// Only to this channel.
+    /// Only deliveries to this channel.
     pub channel: Option<String>,
-    /// Where another page ended.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
-    /// At most so many, up to 500; 50 unless it is given.
+    /// The maximum number of deliveries; default 50.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
@@ -55,9 +55,9 @@ pub struct DeliveryListParams {
 /// A page of deliveries.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryList {
-    /// The newest first.
+    /// Newest first.
     pub deliveries: Vec<Delivery>,
-    /// The cursor of the next page.
+    /// The `cursor` of the next page; `null` at the end.
     pub next: Option<String>,
 }
 
@@ -79,45 +79,44 @@ impl From<delivery::Delivery> for Delivery {
     }
 }
 
-/// A test of one channel.
+/// Sends a test message to a channel.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TestChannel {
-    /// A channel of the configuration, or a webhook's name.
+    /// The name of a configured channel or of a webhook.
     pub channel: String,
 }
 
-/// What came of a test.
+/// The result of a test message.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Tested {
-    /// Who was to be told.
     pub channel: String,
-    /// Whether they were.
+    /// Whether the message was delivered.
     pub delivered: bool,
     pub reason: Option<String>,
 }
 
-/// Somebody who can be told.
+/// A channel that can receive notifications.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Channel {
-    /// What gates call it.
+    /// The name that gates use in `notification_channels`.
     pub name: String,
     /// `webhook`, `slack`, `mail` or `desktop`.
     pub kind: String,
-    /// What it is told of without being named.
+    /// The events that it receives, besides those of gates that name it.
     #[schema(value_type = Vec<String>)]
     pub events: Vec<Pattern>,
-    /// Why it cannot be told anything now.
+    /// Why it cannot receive messages now.
     pub problem: Option<String>,
-    /// The newest message that is dead, or failed and waits to be sent again.
+    /// The newest message that is dead, or that failed and will be retried.
     pub last_failure: Option<Delivery>,
 }
 
-/// All who can be told.
+/// All channels.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ChannelList {
-    /// Those of the configuration, then the webhooks.
+    /// Configured channels first, then webhooks.
     pub channels: Vec<Channel>,
 }

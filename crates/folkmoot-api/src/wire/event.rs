@@ -7,38 +7,38 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-/// A fact, as the feed tells it.
+/// One event of the log, as the feed sends it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Event {
-    /// Dense, from 1; send it back as `Last-Event-ID` to go on from here.
+    /// The event's place in the log, counted from 1 without gaps. Reconnect with it as
+    /// `Last-Event-ID` to continue from here.
     pub position: u64,
-    /// What it happened to: a gate's id, `run:…`, `token:…`.
+    /// What the event is about: a gate's id, `run:…`, `token:…`.
     pub stream: String,
-    /// Counts the stream's events.
+    /// The event's number within its stream.
     pub stream_seq: u64,
     /// `noun.verb`, such as `gate.opened`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Of the payload.
+    /// The version of the payload's format.
     pub version: u32,
-    /// The principal, or `system`.
+    /// The principal that caused the event, or `system`.
     pub actor: Name,
-    /// The agent that the principal spoke for.
+    /// The agent for which the principal acted.
     pub on_behalf_of: Option<Name>,
-    /// The session it belongs to.
+    /// The session that the event belongs to.
     pub session: Option<SessionId>,
-    /// What caused it.
+    /// The command that caused the event.
     pub command_id: CommandId,
     pub at: Timestamp,
-    /// What happened, in detail.
+    /// The details, depending on the type.
     #[schema(value_type = Object)]
     pub payload: Arc<RawValue>,
-    /// The token that was shown for it; null for what Folkmoot and its workflows do.
+    /// The token that the request used; `null` for what Folkmoot and its workflows do.
     pub token_id: Option<TokenId>,
 }
 
 impl Event {
-    /// The event as the feed tells it.
     pub fn new(event: &event::Event) -> Self {
         let fact = &event.fact;
         let payload = RawValue::from_string(fact.payload.clone())
@@ -60,8 +60,8 @@ impl Event {
     }
 }
 
-/// One message of the feed, as server-sent events frame it. The first has only an id: the position
-/// from which it begins.
+/// One message of the feed, as a server-sent event. The first message has only an id: the position
+/// at which the feed begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FeedMessage {
     /// The event's position.

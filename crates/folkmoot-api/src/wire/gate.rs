@@ -3,6 +3,7 @@
 use folkmoot_core::{
     Deadline, Digest, GateId, GateStatus, Name, Phase, Presence, Refusal, RunId, SessionId, Timeout, Timestamp,
     gate::{self, Choice, DecisionWord, GateKind, GateMode, GateState, GateType, Next, OnTimeout, Risk, SelfReview},
+    principal,
 };
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -10,131 +11,131 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{object, schema};
 
-/// Opens a gate. Only `summary` is needed.
+/// Opens a gate. Only `summary` is required.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"summary": "Deploy 1.4.2 to production", "risk": "high", "timeout_ms": 1_800_000, "dedupe_key": "deploy-1.4.2"}))]
 pub struct OpenGate {
-    /// One line; the first line of the summary unless it is given.
+    /// One line; by default the first line of the summary.
     pub title: Option<String>,
-    /// What is to be decided, in words.
+    /// What is to be decided.
     pub summary: String,
-    /// Where in the run it stands.
+    /// The part of the run that the gate belongs to.
     pub phase: Option<Phase>,
-    /// The run that cannot pass. An unknown one is started, as yours.
+    /// The run that waits at the gate. If no run has this id, it is started as your run.
     pub run_id: Option<RunId>,
-    /// The session it belongs to.
     pub session_id: Option<SessionId>,
-    /// What sort of request; `custom` unless it is given.
+    /// The kind of request; default `custom`.
     pub kind: Option<GateKind>,
-    /// What is at stake; `medium` unless it is given.
+    /// How much is at stake; default `medium`.
     pub risk: Option<Risk>,
-    /// What the reviewer can look at.
+    /// The content that reviewers see.
     #[serde(default, deserialize_with = "object::list", skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<NewArtifact>,
-    /// How long it waits.
+    /// How long the gate waits for a decision; by default as the server's policy says.
     pub timeout_ms: Option<Timeout>,
-    /// What a timeout does.
+    /// What a timeout does; by default as the server's policy says.
     #[schema(schema_with = schema::asked_on_timeout)]
     pub on_timeout: Option<OnTimeout>,
-    /// What the reviewer can say.
+    /// What reviewers can decide; by default `approve` and `reject`.
     pub allowed: Option<Vec<Choice>>,
-    /// Who may decide; anybody with the role unless it is given.
+    /// Who may decide; by default as the server's policy says, which is any reviewer unless it
+    /// names some.
     pub reviewers: Option<Vec<Name>>,
-    /// Approvals needed.
+    /// The number of approvals that it takes.
     pub quorum: Option<u32>,
-    /// Rejections needed to end it; 1 unless it is given.
+    /// The number of rejections or adjustments that it takes to close the gate; by default as the
+    /// server's policy says, which is 1 unless it is configured.
     pub reject_quorum: Option<u32>,
-    /// Whether whoever started the run may decide.
+    /// Whether the principal that started the run may decide.
     pub self_review: Option<SelfReview>,
-    /// "Ask once": while your gate with this key is pending, opening it again returns it. Another
-    /// request with the key is refused.
+    /// Prevents duplicates: while your gate with this key is pending, opening it again returns that
+    /// gate. A different request with the same key is refused.
     pub dedupe_key: Option<String>,
-    /// Whom to tell, beside the feed: names of webhooks or of configured channels. At most 16, with
-    /// those that the policy names.
+    /// The channels that are notified: names of webhooks or of configured channels. At most 16,
+    /// including those of the policy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notification_channels: Vec<String>,
-    /// The agent that you speak for.
+    /// The agent for which you open the gate.
     pub on_behalf_of: Option<Name>,
 }
 
-/// Content that comes with a gate.
+/// Content that a gate shows to reviewers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewArtifact {
-    /// As you call it.
+    /// A name of your choice.
     pub name: String,
-    /// What it is, for example `text/x-diff`.
+    /// For example `text/x-diff`.
     pub media_type: String,
     pub content: String,
 }
 
-/// Changes what a gate asks. What is left out stays.
+/// Changes the content of a pending gate. Fields that are left out stay as they are.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"summary": "Deploy 1.4.3 to production"}))]
 pub struct Amend {
-    /// A new title.
     pub title: Option<String>,
-    /// A new summary.
     pub summary: Option<String>,
-    /// A higher risk.
+    /// A higher risk; it cannot be lowered.
     pub risk: Option<Risk>,
-    /// New artifacts, instead of all the old ones.
+    /// New artifacts, which replace all existing ones.
     #[serde(default, deserialize_with = "object::maybe_list")]
     pub artifacts: Option<Vec<NewArtifact>>,
 }
 
-/// What goes with a decision whose word is in the path.
+/// The body of a decision whose choice is in the path.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
-    /// Why. A rejection and an override need one.
+    /// Required for a rejection and with `force`.
     pub reason: Option<String>,
-    /// What to do otherwise, with an adjustment.
+    /// For an adjustment: what should change.
     pub feedback: Option<String>,
-    /// A text to use instead, with an adjustment.
+    /// For an adjustment: a text to use instead.
     pub edited: Option<String>,
-    /// The digest of what you saw. A gate whose content has changed since refuses the decision.
+    /// The digest of the content that you saw. If the content has changed since, the decision is
+    /// refused.
     pub digest: Option<Digest>,
-    /// An admin's approval or rejection without the quorum; it needs a reason.
+    /// Approves or rejects without the quorum. For admins only; needs a reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// Must be your own name, if it is given: who decides comes from the credential.
+    /// Must be your own name, if it is given: the token says who decides.
     pub reviewer: Option<Name>,
-    /// The gate that you mean, where the path names only its debate. Where the path names a gate,
-    /// it must be that one.
+    /// The gate that you decide on, if the path names only its debate. If the path names a gate,
+    /// this must be the same one.
     pub request_id: Option<GateId>,
 }
 
-/// A decision whose word is in the body.
+/// A decision whose choice is in the body.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"decision": "approve", "reason": "the tests pass"}))]
 pub struct Decide {
-    /// What you say.
     pub decision: Choice,
-    /// Why. A rejection and an override need one.
+    /// Required for a rejection and with `force`.
     pub reason: Option<String>,
-    /// What to do otherwise, with an adjustment.
+    /// For an adjustment: what should change.
     pub feedback: Option<String>,
-    /// A text to use instead, with an adjustment.
+    /// For an adjustment: a text to use instead.
     pub edited: Option<String>,
-    /// The digest of what you saw.
+    /// The digest of the content that you saw. If the content has changed since, the decision is
+    /// refused.
     pub digest: Option<Digest>,
-    /// An admin's approval without the quorum; it needs a reason.
+    /// Approves or rejects without the quorum. For admins only; needs a reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// Must be your own name, if it is given.
+    /// Must be your own name, if it is given: the token says who decides.
     pub reviewer: Option<Name>,
 }
 
 impl Decide {
-    /// The word, and what goes with it.
+    /// The choice, and the rest of the body.
     pub fn split(self) -> (Choice, Verdict) {
         let Decide { decision, reason, feedback, edited, digest, force, reviewer } = self;
         (decision, Verdict { reason, feedback, edited, digest, force, reviewer, request_id: None })
@@ -142,7 +143,7 @@ impl Decide {
 }
 
 impl Verdict {
-    /// What is said, on this gate. A body that names another one is refused.
+    /// The review of this gate. A body that names another gate is refused.
     pub fn on(self, gate: GateId, choice: Choice) -> Result<gate::Review, Refusal> {
         let Verdict { reason, feedback, edited, digest, force, reviewer, request_id } = self;
         if request_id.is_some_and(|meant| meant != gate) {
@@ -153,16 +154,16 @@ impl Verdict {
     }
 }
 
-/// Gives a gate more time, counted from now.
+/// Gives a pending gate more time.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"timeout_ms": 172_800_000}))]
 pub struct Extend {
-    /// From now on; it must end later than the deadline that stands.
+    /// The time from now to the new deadline, which must be later than the present one.
     pub timeout_ms: Timeout,
 }
 
-/// Withdraws a gate.
+/// Cancels a gate.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -171,27 +172,29 @@ pub struct Cancel {
     pub reason: Option<String>,
 }
 
-/// Which gates to list. Pending ones come by risk, deadline and age, others newest first.
+/// Which gates to list. Pending gates are sorted by risk, deadline and age, others newest first.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct GateListParams {
-    /// Only these.
+    /// Only gates with this status.
     pub status: Option<GateStatus>,
-    /// Only of this run.
+    /// Only gates of this run.
     pub run: Option<RunId>,
-    /// Only of this session.
+    /// Only gates of this session.
     pub session: Option<SessionId>,
-    /// Only those that this principal opened.
+    /// Only gates that this principal opened, or a workflow in a run that it started. `workflow:NAME`
+    /// means the gates of that workflow in all runs.
     pub requested_by: Option<Name>,
-    /// Pending gates of all requesters in turn: the most urgent one of each, then the second of
-    /// each. Without other filters, and without a next page.
+    /// Lists pending gates of all requesters in turn: first the most urgent one of each, then the
+    /// second of each. Gates of a workflow count as those of whoever started the run. It allows no
+    /// other filter, and there is no next page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interleaved: bool,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
-    /// At most so many, up to 500; 50 unless it is given.
+    /// The maximum number of gates; default 50.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
@@ -202,8 +205,8 @@ pub struct GateListParams {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct WaitFor {
-    /// At most so long, up to 60,000; 30,000 unless it is given. Then what was waited for comes
-    /// back as it is.
+    /// The longest wait, at most 60,000; default 30,000. When it is over, the response shows the
+    /// present state.
     pub timeout_ms: Option<u64>,
 }
 
@@ -212,134 +215,131 @@ pub struct WaitFor {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaitMany {
-    /// Up to 10,000 of them.
+    /// At most 10,000 gates.
     pub ids: Vec<GateId>,
-    /// Whether to answer only when all are decided; the first is enough unless it is given. A
-    /// stream ignores it.
+    /// Whether to respond only when all gates are decided; by default the first decision is enough.
+    /// A stream ignores it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
-    /// At most so long, up to 60,000; 30,000 unless it is given. A stream lasts until all are
-    /// decided.
+    /// The longest wait, at most 60,000; default 30,000. A stream ignores it and lasts until all
+    /// gates are decided.
     pub timeout_ms: Option<u64>,
 }
 
-/// What a wait for many gates came to.
+/// The result of a wait for many gates.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Waited {
-    /// Those that are decided.
+    /// The gates that are decided.
     pub decided: Vec<Gate>,
-    /// Those that are not.
+    /// The gates that are still pending.
     pub pending: Vec<GateId>,
 }
 
 /// A page of gates.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct GateList {
-    /// In order, without the artifacts' content.
+    /// Without the artifacts' content.
     pub gates: Vec<Gate>,
-    /// `cursor` of the next page; null at the end.
+    /// The `cursor` of the next page; `null` at the end.
     pub next: Option<String>,
 }
 
-/// A gate.
+/// A gate: a request for a decision, which its run cannot pass until it is decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Gate {
-    /// Unique across everything.
     pub id: GateId,
-    /// Where it is in its life.
     pub status: GateStatus,
-    /// The run that cannot pass.
+    /// The run that waits at the gate.
     pub run_id: Option<RunId>,
-    /// The session it belongs to.
     pub session_id: Option<SessionId>,
-    /// One line.
     pub title: String,
-    /// What is to be decided; null where it was erased.
+    /// What is to be decided; `null` if it was erased.
     pub summary: Option<String>,
-    /// Where in the run it stands.
+    /// The part of the run that the gate belongs to.
     pub phase: Phase,
-    /// What sort of request.
+    /// The kind of request.
     pub kind: GateKind,
-    /// How it is decided.
+    /// Whether people or the configuration decide.
     #[serde(rename = "type")]
     pub gate_type: GateType,
-    /// Whether it blocks.
+    /// Whether the gate blocks its run.
     pub mode: GateMode,
-    /// What is at stake.
+    /// How much is at stake.
     pub risk: Risk,
-    /// What the reviewer can look at.
+    /// The content that reviewers see.
     pub artifacts: Vec<Artifact>,
-    /// The rule that made it stand here.
+    /// Why the gate was opened: the rule that required it, or who asked for it.
     pub why: String,
-    /// The principal that opened it.
+    /// The principal that opened the gate; `workflow:NAME` if a workflow did in a run.
     pub requested_by: Name,
-    /// The agent that the principal spoke for.
+    /// The principal that started the run; absent if the gate has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initiator: Option<Name>,
+    /// The agent for which the principal opened it.
     pub on_behalf_of: Option<Name>,
-    /// When it was opened.
+    /// When the gate was opened.
     pub requested_at: Timestamp,
-    /// How long it waits.
+    /// How long the gate waits for a decision.
     pub timeout_ms: Timeout,
-    /// The first moment too late; null where there is none.
+    /// From this moment on nobody can decide; `null` if the gate waits forever.
     pub deadline: Deadline,
-    /// What a timeout does.
     pub on_timeout: OnTimeout,
-    /// Whether admins were told and it waits for the last time.
+    /// Whether the gate passed its deadline once, was escalated, and now waits for the last time.
     pub escalated: bool,
-    /// What the reviewer can say.
+    /// What reviewers can decide.
     pub allowed: Vec<Choice>,
-    /// Who may decide; empty means any reviewer.
+    /// Who may decide; empty if any reviewer may.
     pub reviewers: Vec<Name>,
-    /// Approvals needed.
+    /// The number of approvals that it takes.
     pub quorum: u32,
-    /// Rejections needed to end it.
+    /// The number of rejections or adjustments that it takes to close the gate.
     pub reject_quorum: u32,
-    /// Whether whoever started the run may decide.
+    /// Whether the principal that started the run may decide.
     pub self_review: SelfReview,
-    /// What the requester calls it.
+    /// The requester's key that prevents duplicates.
     pub dedupe_key: Option<String>,
-    /// Whom to tell, beside the feed.
+    /// The channels that are notified.
     pub notification_channels: Vec<String>,
-    /// How a person must show that they decide, where the configuration demands something.
+    /// How a request must show that a person decides; absent if the configuration demands nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
-    /// Counts the contents it has had.
+    /// The number of the present content, from 1. Each change of the content raises it.
     pub revision: u32,
-    /// Of the content; name it when you decide.
+    /// The digest of the present content. Send it with your decision.
     pub digest: Digest,
-    /// The voices so far, while it is pending.
+    /// While the gate is pending: the votes so far.
     pub votes: Vec<Vote>,
-    /// How many votes each allowed choice has and needs, while it is pending.
+    /// While the gate is pending: how many votes each allowed choice has and needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tallies: Vec<VoteTally>,
-    /// What was decided; null while it is pending.
+    /// `null` while the gate is pending.
     pub decision: Option<Decision>,
-    /// What follows for the run; null while it is pending.
+    /// What follows for the run; `null` while the gate is pending.
     pub outcome: Option<Next>,
 }
 
-/// What the reviewer can look at.
+/// Content that a gate shows to reviewers.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Artifact {
-    /// As the requester calls it.
     pub name: String,
     pub media_type: String,
-    /// Of the content.
+    /// The digest of the content.
     pub digest: Digest,
-    /// How long it is.
+    /// The length of the content in bytes.
     pub bytes: u64,
-    /// The text; not in lists, and null where it was erased.
+    /// Absent in lists, and if it was erased.
     pub content: Option<String>,
 }
 
-/// How far one choice is on a pending gate.
+/// The votes for one choice on a pending gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct VoteTally {
     /// The choice that the votes are counted for.
     pub choice: Choice,
-    /// Votes that count for it so far; rejections and adjustments count together.
+    /// The number of votes for it so far. Rejections and adjustments count together.
     pub counted: u32,
-    /// Votes that it takes to close the gate.
+    /// The number of votes that close the gate.
     pub needed: u32,
 }
 
@@ -350,7 +350,7 @@ impl From<gate::VoteTally> for VoteTally {
     }
 }
 
-/// One person's voice.
+/// The vote of one reviewer.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Vote {
@@ -358,7 +358,7 @@ pub struct Vote {
     pub choice: Choice,
     pub reason: String,
     pub at: Timestamp,
-    /// How it was shown that a person said it.
+    /// How the request showed that a person sent it.
     pub presence: Option<Presence>,
 }
 
@@ -367,31 +367,30 @@ pub struct Vote {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Decision {
     pub request_id: GateId,
-    /// The word.
     pub decision: DecisionWord,
-    /// Who; `timeout` where it was the clock.
+    /// The principal that decided; `timeout` if the deadline passed.
     pub reviewer: Name,
     pub reason: String,
-    /// What to do otherwise.
+    /// What should change, after an adjustment.
     pub feedback: Option<String>,
-    /// The text that the reviewer wrote instead.
+    /// The reviewer's replacement text, after an adjustment.
     pub edited: Option<String>,
     pub decided_at: Timestamp,
-    /// The content it was made on.
+    /// The digest of the content that was decided on.
     pub digest: Digest,
-    /// That content's revision.
+    /// The revision of that content.
     pub revision: u32,
-    /// How it was shown that a person decided; nothing where none did.
+    /// How the request showed that a person decided; absent if no person did.
     pub presence: Option<Presence>,
-    /// Every vote that counted, where there was a quorum.
+    /// Every vote, if it took more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub votes: Vec<Vote>,
 }
 
 impl Gate {
-    /// The digest of what this shows, computed here. It differs from `digest` where somebody
-    /// between the server and us changed what is shown. `None` where the summary was erased, so
-    /// that nothing can be compared.
+    /// The digest of what this gate shows, computed here. It differs from `digest` if somebody
+    /// between the server and the client changed the content. `None` if the summary was erased,
+    /// because then nothing can be compared.
     pub fn shown_digest(&self) -> Option<Digest> {
         let summary = self.summary.as_deref()?;
         let artifact = |artifact: &Artifact| gate::ArtifactRef {
@@ -415,7 +414,13 @@ impl Gate {
         Some(content.digest(summary))
     }
 
-    /// A gate without the content that is kept elsewhere.
+    /// Who really asks: whoever started the run if its workflow opened the gate, and otherwise the
+    /// principal that opened it.
+    pub fn asker(&self) -> &Name {
+        principal::asker(&self.requested_by, self.initiator.as_ref())
+    }
+
+    /// A gate without the content of its artifacts, which is stored separately.
     pub fn new(gate: gate::Gate, summary: Option<String>) -> Self {
         let status = gate.status();
         let tallies = gate.tallies().into_iter().map(VoteTally::from).collect();
@@ -439,6 +444,7 @@ impl Gate {
             artifacts: content.artifacts.into_iter().map(Artifact::from).collect(),
             why: gate.why,
             requested_by: gate.requested_by,
+            initiator: gate.initiator,
             on_behalf_of: gate.on_behalf_of,
             requested_at: gate.requested_at,
             timeout_ms: gate.timeout,
@@ -477,7 +483,7 @@ impl From<gate::Vote> for Vote {
     }
 }
 
-/// Without the edited text, of which core has only the digest.
+/// Leaves out the edited text, because core holds only its digest.
 impl From<gate::Decision> for Decision {
     fn from(decision: gate::Decision) -> Self {
         Self {

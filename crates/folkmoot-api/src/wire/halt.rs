@@ -11,58 +11,59 @@ use serde_json::Value;
 use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
-/// Whose clearance.
+/// The agent whose clearance is checked.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ClearanceFor {
-    /// The agent; your own name unless it is given.
+    /// The agent; by default you.
     pub agent_id: Option<Name>,
-    /// The session it works in.
+    /// The session in which the agent works.
     pub session_id: Option<SessionId>,
-    /// How long to wait at most; only when waiting.
+    /// The longest wait; only for `/v1/clearance/wait`.
     pub timeout_ms: Option<u64>,
 }
 
 /// Whether an agent may work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Clearance {
-    /// Nothing covers it.
+    /// True if no halt covers the agent.
     pub can_proceed: bool,
-    /// Everything that covers it, oldest first.
+    /// The questions and halts that cover the agent, oldest first.
     pub blocked_by: Vec<BlockedBy>,
-    /// This node has not heard from the database for two seconds, so it cannot know, and says no.
+    /// True if this server has not heard from the database for two seconds. Then it cannot know
+    /// about halts and refuses clearance.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub out_of_touch: bool,
 }
 
-/// One reason not to work.
+/// A question or a halt that keeps agents from working.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BlockedBy {
-    /// The question's or the halt's.
+    /// The id of the question or of the halt.
     pub id: String,
     /// `question` or `halt`.
     pub kind: String,
-    /// The question's type.
+    /// The type of the question; `null` for a halt.
     #[serde(rename = "type", default)]
     pub question_type: Option<QuestionType>,
-    /// How far it reaches.
+    /// Whom it halts.
     pub scope: Scope,
     pub since: Timestamp,
-    /// The agent that asked it, or that it halts.
+    /// The agent that asked the question, or that the halt covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<Name>,
-    /// The session that it halts.
+    /// The session that is halted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// Why an operator raised it, for those who may know.
+    /// Why an operator raised the halt; only for principals that may see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who raised the halt; only in the list of halts, and not for agents.
+    /// Who raised the halt. Only in the list of halts, and hidden from agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raised_by: Option<Name>,
-    /// It was denied, and its asker has not fetched that yet.
+    /// True if the question was denied and its asker has not fetched the denial yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
 }
@@ -84,35 +85,36 @@ impl From<&Hold> for BlockedBy {
     }
 }
 
-/// How a wait for clearance ended.
+/// The result of a wait for clearance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ClearanceWaited {
-    /// The agent may work.
+    /// Whether the agent may work.
     pub cleared: bool,
-    /// What became of the last thing that covered it; `timeout` or `denied` where it may not work.
+    /// How the last question or halt that covered the agent ended. If the agent may not work:
+    /// `timeout` or `denied`.
     pub reason: ReleaseReason,
-    /// What was answered to the questions that covered it.
+    /// The answers to the questions that covered the agent.
     pub answers: Vec<AnswerGiven>,
-    /// What still covers it, oldest first.
+    /// The questions and halts that still cover the agent, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_by: Vec<BlockedBy>,
 }
 
-/// What became of one question that covered an agent.
+/// How a question that covered an agent ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AnswerGiven {
     pub question_id: QuestionId,
-    /// What was answered; nothing where it was skipped or cancelled.
+    /// The answer; `null` if the question was skipped or cancelled.
     pub answer: Option<Value>,
-    /// How it ended.
+    /// How the question ended.
     pub reason: ReleaseReason,
-    /// Why, in the words of whoever closed it.
+    /// The reason that was given when the question was closed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub comment: String,
 }
 
 impl AnswerGiven {
-    /// What became of a question; `None` for a halt, which has no answer.
+    /// How a question ended; `None` for a halt, which has no answer.
     pub fn new(id: &HoldId, answer: Option<Value>, reason: ReleaseReason, comment: String) -> Option<Self> {
         Some(Self { question_id: id.question()?.clone(), answer, reason, comment })
     }
@@ -124,11 +126,11 @@ impl AnswerGiven {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"scope": "agent", "agent_id": "deployer", "reason": "it deploys too often"}))]
 pub struct RaiseHalt {
-    /// How far it reaches.
+    /// Whom it halts.
     pub scope: Scope,
-    /// Which agent, with scope `agent`.
+    /// The agent, with scope `agent`.
     pub agent_id: Option<Name>,
-    /// Which session, with scope `session`.
+    /// The session, with scope `session`.
     pub session_id: Option<SessionId>,
     pub reason: String,
 }
@@ -136,17 +138,14 @@ pub struct RaiseHalt {
 /// A halt that an operator raised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Halt {
-    /// Unique across everything.
     pub id: HaltId,
-    /// How far it reaches.
+    /// Whom it halts.
     pub scope: Scope,
     pub agent_id: Option<Name>,
     pub session_id: Option<SessionId>,
     pub reason: String,
-    /// Who raised it.
     pub raised_by: Name,
     pub raised_at: Timestamp,
-    /// Who lifted it.
     pub lifted_by: Option<Name>,
     pub lifted_at: Option<Timestamp>,
 }
@@ -167,32 +166,31 @@ impl From<halt::Halt> for Halt {
     }
 }
 
-/// What is halted, and by what.
+/// Who is halted, and by what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HaltStatus {
-    /// Everyone is halted.
+    /// Whether everyone is halted.
     pub system_halted: bool,
-    /// Sessions that are halted.
     pub halted_sessions: Vec<SessionId>,
-    /// Agents that are halted for themselves.
+    /// Agents that are halted individually.
     pub halted_agents: Vec<Name>,
-    /// What holds them.
+    /// The questions and halts that cause this.
     pub held_by: HeldBy,
 }
 
-/// The questions and halts that hold each, oldest first.
+/// The questions and halts by what they cover, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HeldBy {
-    /// Everyone.
+    /// Those that cover everyone.
     pub system: Vec<BlockedBy>,
-    /// Each halted session.
+    /// Those that cover each halted session.
     pub sessions: BTreeMap<SessionId, Vec<BlockedBy>>,
-    /// Each halted agent.
+    /// Those that cover each halted agent.
     pub agents: BTreeMap<Name, Vec<BlockedBy>>,
 }
 
 impl HeldBy {
-    /// Every question and halt that holds anybody, once each, oldest first.
+    /// Every question and halt that covers anybody, once each, oldest first.
     pub fn all(&self) -> Vec<&BlockedBy> {
         let columns = self.sessions.values().chain(self.agents.values()).chain([&self.system]);
         let mut all: Vec<_> = columns.flatten().collect();

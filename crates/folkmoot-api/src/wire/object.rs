@@ -1,5 +1,5 @@
-//! Objects within a body. What serde derives also takes a list for one, field after field; nobody
-//! means that.
+//! Deserializes objects within a body. A derived `Deserialize` also accepts a list of the fields'
+//! values in place of an object; these functions refuse that.
 
 use std::{fmt, marker::PhantomData};
 
@@ -8,17 +8,17 @@ use serde::{
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-/// One, or `null`.
+/// An object, or `null`.
 pub(super) fn maybe<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     Ok(Option::<Object<T>>::deserialize(deserializer)?.map(|Object(object)| object))
 }
 
-/// A list of them.
+/// A list of objects.
 pub(super) fn list<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     Ok(Vec::<Object<T>>::deserialize(deserializer)?.into_iter().map(|Object(object)| object).collect())
 }
 
-/// A list of them, or `null`.
+/// A list of objects, or `null`.
 pub(super) fn maybe_list<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<T>>, D::Error> {

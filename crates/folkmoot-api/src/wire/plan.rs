@@ -1,4 +1,4 @@
-//! Plans on the wire, as a resource.
+//! Plans on the wire, as `/v1/plans` has them.
 
 use folkmoot_core::{GateId, Name, RunId, SessionId, Timeout, Timestamp};
 use folkmoot_debate::plan::{Entity, OnExpiry, PlanStatus};
@@ -8,56 +8,53 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{Fault, Outage, schema};
 
-/// Starts a plan. Only the goal is needed.
+/// Starts a plan. Only `goal` is required.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"goal": "Open a second bakery", "max_iterations": 6, "checkpoint_interval": 3}))]
 pub struct StartPlan {
-    /// What the plan is for.
+    /// What the plan should achieve.
     #[schema(min_length = 1, max_length = 16384)]
     pub goal: String,
-    /// How many iterations; 6 unless it is given. One runs at once, more are proposed first.
+    /// The number of iterations; default 6. With more than one, people first decide on a proposal;
+    /// with one, nobody is asked.
     #[schema(minimum = 1, maximum = 20)]
     pub max_iterations: Option<u32>,
-    /// After how many of them people are asked; 3 unless it is given.
+    /// The number of iterations between two checkpoints; default 3.
     #[schema(minimum = 1, maximum = 10)]
     pub checkpoint_interval: Option<u32>,
-    /// The session, which the plan is called after; one of its own unless it is given. A session
-    /// has one plan.
+    /// The id of the session and of the plan; by default a new one. A session has one plan.
     pub session_id: Option<SessionId>,
     /// Parts of earlier plans to build on, each as `plan/entity`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<String>,
-    /// How long each gate waits before the session has expired; a day unless it is given or
-    /// configured.
+    /// How long each gate waits before the session expires; by default as configured, or a day.
     pub expires_after_ms: Option<Timeout>,
-    /// What becomes of a checkpoint then: `fail` (unless it is given) ends the plan, `reject`
-    /// leaves out what was shown and makes the plan of what was accepted before.
+    /// What happens to a checkpoint that expires. `fail`, the default, ends the plan. `reject`
+    /// leaves out what the checkpoint showed and makes the plan of what was accepted before.
     pub on_expiry: Option<OnExpiry>,
-    /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
+    /// The model provider, as `provider` or `provider/model`; by default the server's.
     pub provider: Option<String>,
-    /// The longest answer of a model, in tokens; what the provider's configuration says unless it
-    /// is given.
+    /// The longest answer of a model, in tokens; by default as the provider is configured.
     #[schema(minimum = 1, maximum = 1000000)]
     pub max_tokens: Option<u32>,
-    /// What it may spend; what the configuration says unless it is given.
+    /// What the plan may spend on models; by default as configured.
     pub budget: Option<PlanBudget>,
-    /// Who may decide on its gates.
+    /// Who may decide on the plan's gates.
     pub reviewers: Option<Vec<Name>>,
-    /// Whom to tell, beside the feed.
+    /// The channels that are notified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notification_channels: Vec<String>,
 }
 
-/// What may be spent. What is not said is not limited.
+/// A budget for model calls. What is left out is not limited.
 #[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlanBudget {
-    /// Tokens, read and written.
+    /// Tokens read and written.
     pub tokens: Option<u64>,
-    /// US dollars.
     #[schema(minimum = 0)]
     pub usd: Option<f64>,
 }
@@ -65,40 +62,38 @@ pub struct PlanBudget {
 /// A plan.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Plan {
-    /// As its session is called; `/v1/runs` has it under the same id.
+    /// The id of the plan and of its session. `/v1/runs` has the plan under the same id.
     pub id: RunId,
     pub session_id: SessionId,
-    /// What it is for.
+    /// What the plan should achieve.
     pub goal: String,
-    /// Where it is.
     pub status: PlanStatus,
-    /// How many iterations it may have.
+    /// The number of iterations of the plan.
     pub total_iterations: u32,
-    /// After how many of them people are asked.
+    /// The number of iterations between two checkpoints.
     pub checkpoint_interval: u32,
-    /// The iteration that was begun last; 0 before the first.
+    /// The iteration that began last; 0 before the first.
     pub current_iteration: u32,
-    /// What it does, in a line.
+    /// What the plan is doing now, in one line.
     pub message: String,
-    /// The gate at which it waits.
+    /// The gate at which the plan waits.
     pub waiting_at: Option<GateId>,
-    /// The providers of models that it waits for. It goes on by itself when they are back, or at
-    /// once when its run is resumed.
+    /// The unavailable model providers for which the plan waits. It continues by itself when they
+    /// are back, or at once when its run is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
-    /// What that gate is called at `/api/approve`.
+    /// The `approval_id` of that gate at `/api/approve`.
     pub approval_id: Option<String>,
-    /// The questions and halts that keep it from working, oldest first.
+    /// The ids of the questions and halts that keep the plan from working, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub halted_by: Vec<String>,
-    /// Who started it.
+    /// The principal that started the plan.
     pub initiator: Name,
     pub started_at: Timestamp,
-    /// When it was over.
     pub ended_at: Option<Timestamp>,
-    /// Why there is no final plan, where there is none and will be none.
+    /// Why there is no final plan, if the plan failed, expired, was cancelled or is stopped.
     pub fault: Option<Fault>,
-    /// What came of it, once it is complete; only where one plan is shown.
+    /// The result, once the plan is complete. Absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<PlanResult>,
 }
@@ -106,23 +101,23 @@ pub struct Plan {
 /// A finished plan.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PlanResult {
-    /// All of it, as Markdown.
+    /// The complete text of the plan, as Markdown.
     pub final_plan: String,
-    /// Its parts, by the names under which later plans find them.
+    /// The plan's parts. Later plans can build on them by their names.
     pub entities: Vec<PlanEntity>,
-    /// The last iteration that is in it.
+    /// The last iteration that the plan contains.
     pub iterations_completed: u32,
-    /// Whether somebody ended it before its last iteration.
+    /// Whether a reviewer paused the plan before its last iteration.
     pub paused: bool,
-    /// Insights of the iterations that are in it.
+    /// The number of insights of the iterations that the plan contains.
     pub insights: u64,
-    /// Their frameworks.
+    /// The number of their frameworks.
     pub frameworks_evolved: u64,
-    /// Their data points.
+    /// The number of their data points.
     pub data_points_collected: u64,
-    /// Who was asked.
+    /// The model provider that was asked.
     pub provider: String,
-    /// Tokens, read and written.
+    /// Tokens read and written.
     pub tokens: u64,
 }
 
@@ -131,9 +126,9 @@ pub struct PlanResult {
 pub struct PlanEntity {
     /// Unique in its plan.
     pub name: String,
-    /// As the plan calls it.
+    /// The heading of the part in the plan.
     pub title: String,
-    /// All of it, as Markdown.
+    /// The complete text of the part, as Markdown.
     pub text: String,
 }
 
@@ -143,34 +138,33 @@ impl From<Entity> for PlanEntity {
     }
 }
 
-/// Plans, the newest first.
+/// A page of plans, newest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct PlanList {
-    /// This page.
     pub plans: Vec<Plan>,
-    /// Where the next one begins, if there is one.
+    /// The `cursor` of the next page; `null` at the end.
     pub next: Option<String>,
 }
 
-/// Which plans.
+/// Which plans to list.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PlanQuery {
-    /// From `next` of the page before.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
-    /// How many; 50 unless it is given.
+    /// The maximum number of plans; default 50.
     pub limit: Option<u32>,
 }
 
-/// As what a plan is exported.
+/// The format of an exported plan.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(default, deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ExportPlan {
-    /// `markdown` (unless it is given) or `html`.
+    /// `markdown` (the default) or `html`.
     #[param(schema_with = schema::export_format)]
     pub format: Option<String>,
 }

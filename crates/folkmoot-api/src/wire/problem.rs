@@ -1,32 +1,32 @@
-//! Errors on the wire: RFC 9457, with a code that does not change.
+//! Errors on the wire: problem details as in RFC 9457, with a stable code.
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
-/// What went wrong, and what to do about it.
+/// An error.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
-    /// Where the code is explained.
+    /// The address of the code's explanation.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The status in words.
+    /// The HTTP status in words.
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// Stable; docs/errors.md lists all of them.
+    /// The stable error code; docs/errors.md lists all codes.
     pub code: String,
-    /// What happened and what to do.
+    /// What happened, and what to do about it.
     pub detail: String,
-    /// The decision that stands, where the gate was already decided.
+    /// The existing decision, if the gate was already decided.
     pub decision: Option<super::Decision>,
-    /// The digest that is right, where another was sent or none.
+    /// The current digest, if the request sent another one or none.
     pub digest: Option<String>,
-    /// How the question was closed that cannot be closed again.
+    /// How the question was closed, if it was closed before.
     pub closed: Option<super::Closed>,
-    /// The gate that stands in the way.
+    /// The pending gate that already has the request's `dedupe_key`.
     pub gate: Option<String>,
-    /// The request, as the server's log and the header `X-Request-Id` name it.
+    /// The id of the request, as in the server's log and in the header `X-Request-Id`.
     pub request_id: Option<String>,
 }

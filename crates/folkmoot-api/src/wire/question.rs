@@ -1,7 +1,7 @@
 //! Questions on the wire.
 
 use folkmoot_core::{
-    Deadline, Name, Presence, QuestionId, RunId, Scope, SessionId, Timeout, Timestamp,
+    Deadline, Name, Presence, QuestionId, RunId, Scope, SessionId, Timeout, Timestamp, principal,
     question::{self, AtTimeout, Closure, Priority, QuestionStatus, QuestionType},
 };
 use serde::{Deserialize, Serialize};
@@ -9,40 +9,40 @@ use serde_json::Value;
 use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
-/// Asks. `type` and `text` are needed.
+/// Asks a question. Only `type` and `text` are required.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"type": "DECISION", "text": "Which database?", "options": ["SQLite", "PostgreSQL"]}))]
 pub struct Ask {
-    /// The agent that asks; your own name unless you speak for another.
+    /// The agent that asks; by default you.
     pub agent_id: Option<Name>,
-    /// The run that asks: it must be yours and not over, and the question ends with it.
+    /// The run that asks. It must be yours and not over. The question is closed when the run ends,
+    /// unless it halts somebody and an agent ended the run.
     pub run_id: Option<RunId>,
-    /// The session it works in; its run's unless it is given.
+    /// The session in which the agent works; by default the run's.
     pub session_id: Option<SessionId>,
-    /// What sort of question. BLOCKING and ESCALATION halt the agent, APPROVAL its session too,
+    /// The type of question. BLOCKING and ESCALATION halt the agent, APPROVAL also its session,
     /// EMERGENCY everyone.
     #[serde(rename = "type")]
     pub question_type: QuestionType,
-    /// What is asked.
     pub text: String,
-    /// What can be answered; anything unless it is given. An APPROVAL takes only `approve` or
-    /// `deny`.
+    /// The possible answers; by default any answer. An APPROVAL takes only `approve` or `deny`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// What its timeout answers. Not for APPROVAL and EMERGENCY.
+    /// The answer that a timeout gives. Not for APPROVAL and EMERGENCY.
     pub default: Option<Value>,
-    /// How long until it expires with its default, or reminds.
+    /// How long until the question expires. A halting question without a default never expires; it
+    /// sends a reminder each time instead.
     pub timeout_ms: Option<Timeout>,
-    /// Widens what the type halts; never narrows it.
+    /// Halts more than the type does. It cannot halt less.
     pub halts: Option<Scope>,
-    /// What is looked at first; by its type unless it is given.
+    /// Questions of a higher priority are listed first; the default depends on the type.
     pub priority: Option<Priority>,
 }
 
 impl Ask {
-    /// A question with nothing but its type and text.
+    /// A question with only a type and a text.
     pub fn new(question_type: QuestionType, text: impl Into<String>) -> Self {
         Self {
             agent_id: None,
@@ -65,7 +65,7 @@ impl Ask {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"answer": "SQLite", "reason": "one node is enough"}))]
 pub struct Answer {
-    /// One of its options, or anything where it has none.
+    /// One of the question's options, or any JSON if it has none.
     pub answer: Value,
     pub reason: Option<String>,
 }
@@ -82,64 +82,61 @@ pub struct WithReason {
 /// A question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Question {
-    /// Unique across everything.
     pub id: QuestionId,
-    /// Where it is in its life.
     pub status: QuestionStatus,
-    /// The agent that asks.
     pub agent_id: Name,
-    /// The run that asks.
     pub run_id: Option<RunId>,
-    /// The session it works in.
+    /// The session in which the agent works.
     pub session_id: Option<SessionId>,
-    /// What sort of question.
+    /// The type of question.
     #[serde(rename = "type")]
     pub question_type: QuestionType,
-    /// What is asked; `null` if it was erased.
+    /// The text of the question; `null` if it was erased.
     pub text: Option<String>,
-    /// What can be answered; anything where this is empty.
+    /// The possible answers; empty if any answer is possible.
     pub options: Vec<String>,
-    /// What its timeout answers.
+    /// The answer that a timeout gives.
     pub default: Option<Value>,
-    /// How far it halts work while it is open.
+    /// Whom the question halts while it is open; `null` if nobody.
     pub halts: Option<Scope>,
-    /// What is looked at first.
+    /// Questions of a higher priority are listed first.
     pub priority: Priority,
-    /// Whose token asked.
+    /// The principal that asked, from the token; `workflow:NAME` if a workflow asked in a run.
     pub asked_by: Name,
+    /// The principal that started the run; absent if the question has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initiator: Option<Name>,
     pub asked_at: Timestamp,
-    /// How long until it expires, or reminds.
+    /// How long until the question expires, or until each reminder.
     pub timeout_ms: Timeout,
-    /// The first moment too late for an answer; `null` where it waits for ever.
+    /// From this moment on the question cannot be answered; `null` if it waits forever.
     pub deadline: Deadline,
-    /// When it reminds next, where it does.
+    /// When the next reminder is due, if the question has reminders.
     pub remind_at: Option<Timestamp>,
-    /// How often it has reminded.
+    /// The number of reminders so far.
     pub reminders: u32,
-    /// What was answered; its default where it expired with one.
+    /// The answer; the default if the question expired with one.
     pub answer: Option<Value>,
-    /// Who closed it, when and why.
+    /// How, when, why and by whom the question was closed.
     pub closed: Option<Closed>,
 }
 
 /// How a question was closed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Closed {
-    /// The word.
     pub status: QuestionStatus,
-    /// What was answered.
     pub answer: Option<Value>,
-    /// Who; `timeout` where it was the clock.
+    /// The principal that closed it; `timeout` if it expired.
     pub by: Name,
     pub at: Timestamp,
     pub reason: String,
-    /// When the asker fetched a denial, or somebody released it.
+    /// For a denial: when the asker fetched it, or when somebody released it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fetched_at: Option<Timestamp>,
-    /// Who released a denial that the asker had not fetched.
+    /// For a denial that the asker had not fetched: who released it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub released_by: Option<Name>,
-    /// How it was shown that a person said it; nothing where none did.
+    /// How the request showed that a person sent it; absent if no person closed the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence: Option<Presence>,
 }
@@ -152,7 +149,13 @@ impl From<Closure> for Closed {
 }
 
 impl Question {
-    /// A question, and what it asks.
+    /// Who really asks: whoever started the run if its workflow asked, and otherwise the principal
+    /// that asked.
+    pub fn asker(&self) -> &Name {
+        principal::asker(&self.asked_by, self.initiator.as_ref())
+    }
+
+    /// A question with its text.
     pub fn new(question: question::Question, text: Option<String>) -> Self {
         let closed = question.closure().cloned();
         let reminds = closed.is_none() && question.at_timeout() == AtTimeout::Remind;
@@ -171,6 +174,7 @@ impl Question {
             halts: question.halts,
             priority: question.priority,
             asked_by: question.asked_by,
+            initiator: question.initiator,
             asked_at: question.asked_at,
             timeout_ms: question.timeout,
             reminders: question.reminders,
@@ -180,29 +184,32 @@ impl Question {
     }
 }
 
-/// Which questions.
+/// Which questions to list. Pending questions are sorted by priority, due time and age, others
+/// newest first.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct QuestionListParams {
-    /// Only these.
+    /// Only questions with this status.
     pub status: Option<QuestionStatus>,
-    /// Only of this agent.
+    /// Only questions of this agent.
     pub agent: Option<Name>,
-    /// Only those that this principal asked, under whatever name.
+    /// Only questions that this principal asked, for any agent, or a workflow in a run that it
+    /// started. `workflow:NAME` means the questions of that workflow in all runs.
     pub asked_by: Option<Name>,
-    /// Only of this run.
+    /// Only questions of this run.
     pub run: Option<RunId>,
-    /// Only of this session.
+    /// Only questions of this session.
     pub session: Option<SessionId>,
-    /// Pending questions of all askers in turn: the most urgent one of each, then the second of
-    /// each. Without other filters, and without a next page.
+    /// Lists pending questions of all askers in turn: first the most urgent one of each, then the
+    /// second of each. Questions of a workflow count as those of whoever started the run. It allows
+    /// no other filter, and there is no next page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interleaved: bool,
-    /// Where the last page ended.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
-    /// At most so many; 50 unless it is given.
+    /// The maximum number of questions; default 50.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
@@ -210,8 +217,7 @@ pub struct QuestionListParams {
 /// A page of questions.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct QuestionList {
-    /// In order.
     pub questions: Vec<Question>,
-    /// Where the next page begins.
+    /// The `cursor` of the next page; `null` at the end.
     pub next: Option<String>,
 }

@@ -14,35 +14,36 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{object, schema};
 
-/// Starts a run. Nothing is needed: then it is yours to execute.
+/// Starts a run. No field is required. A run without a `workflow` is executed by you.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"title": "Release 1.4.2", "input": {"version": "1.4.2"}}))]
 pub struct StartRun {
-    /// What executes it; follows from `workflow`, so it can be left out.
+    /// What executes the run. It follows from `workflow`, so you can leave it out.
     pub kind: Option<RunKind>,
-    /// What it is for, in a line.
+    /// What the run is for, in one line.
     pub title: Option<String>,
-    /// The session it belongs to; one of its own, called as it is, unless it is given.
+    /// The run's session; by default a new one with the run's id.
     pub session_id: Option<SessionId>,
-    /// Unique across everything; made unless it is given.
+    /// The run's id; by default it is generated. Starting the same run again under its id returns
+    /// that run.
     pub id: Option<RunId>,
-    /// The code that executes it, such as `publish@1`; yours where none is named.
+    /// The workflow that executes the run, such as `publish@1`; without one, you execute it.
     pub workflow: Option<WorkflowName>,
-    /// What it is given; any JSON.
+    /// The input of the run; any JSON.
     pub input: Option<Value>,
-    /// How much it may do before it fails.
+    /// The limits at which the run fails.
     #[serde(default, deserialize_with = "object::maybe")]
     pub limits: Option<RunLimits>,
 }
 
-/// Resumes a run that stopped, or that waits for a provider. There is nothing to say.
+/// Resumes a run that is stopped, or that waits for a model provider. It has no fields.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResumeRun {}
 
-/// Says how a run ended that you execute.
+/// Ends a run that you execute.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -51,11 +52,11 @@ pub struct EndRun {
     /// `completed` or `failed`.
     #[schema(schema_with = schema::end_status)]
     pub status: RunOutcome,
-    /// What it gives, if it is completed; any JSON.
+    /// The result of a completed run; any JSON.
     pub output: Option<Value>,
-    /// Which sort of error, if it failed; `failed` unless it is given.
+    /// The error code of a failed run; default `failed`.
     pub code: Option<String>,
-    /// What happened, if it failed.
+    /// Why the run failed.
     pub reason: Option<String>,
 }
 
@@ -65,31 +66,31 @@ pub struct EndRun {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"key": "build", "state": "done", "result": {"artifacts": 3}}))]
 pub struct RecordStep {
-    /// What the step is called, the same in every attempt; unique in its run.
+    /// The name of the step, unique in its run and the same in every attempt.
     pub key: EntryKey,
-    /// `step` (unless it is given) may be done again if nobody knows whether it was done; `once`
-    /// must not.
+    /// If it is unknown whether the step was done, a `step` (the default) is done again, and a
+    /// `once` is not.
     #[schema(schema_with = schema::step_kind)]
     pub kind: Option<EntryKind>,
-    /// `begun` asks whether to do it; `done` and `failed` say what came of it.
+    /// `begun` asks whether to do the step; `done` and `failed` record how it ended.
     #[schema(schema_with = schema::step_state)]
     pub state: EntryStatus,
-    /// What it gave, if it is done; any JSON.
+    /// The result of a step that is done; any JSON.
     pub result: Option<Value>,
-    /// Why it failed, if it did.
+    /// Why the step failed.
     #[serde(default, deserialize_with = "object::maybe")]
     pub error: Option<Fault>,
-    /// The agent that works, if it is not you.
+    /// The agent that does the step; by default you.
     pub agent_id: Option<Name>,
-    /// What the step is given. Only its digest is kept: the same key with another input is refused.
+    /// The input of the step. Only its digest is kept: the same key with another input is refused.
     pub input: Option<Value>,
 }
 
-/// What went wrong.
+/// A failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// Which sort of problem; `failed` unless it is given.
+    /// The error code; default `failed`.
     #[serde(default = "failed")]
     pub code: String,
     pub message: String,
@@ -105,71 +106,67 @@ impl From<journal::StepError> for Fault {
     }
 }
 
-/// A run.
+/// A run: one durable execution of a workflow or of an outside agent's work.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Run {
-    /// Unique across everything.
     pub id: RunId,
-    /// What executes it.
+    /// What executes the run.
     pub kind: RunKind,
-    /// What it is for; empty where nobody said.
+    /// What the run is for; may be empty.
     pub title: String,
-    /// The code that executes it; `null` where somebody else does.
+    /// The workflow that executes the run; `null` if an outside agent does.
     pub workflow: Option<WorkflowName>,
-    /// The session it belongs to.
     pub session_id: SessionId,
-    /// Where it is in its life.
     pub status: RunStatus,
-    /// Whose token started it.
+    /// The principal that started the run.
     pub initiator: Name,
-    /// The run that started it, and that it ends with.
+    /// The run that started this one. This one ends when that one does.
     pub parent: Option<RunId>,
     pub started_at: Timestamp,
-    /// When it was over.
     pub ended_at: Option<Timestamp>,
-    /// The server that works on it just now.
+    /// The server that works on the run now.
     pub node: Option<Name>,
-    /// Entries in its journal.
+    /// The number of entries in the run's journal.
     pub steps: u32,
-    /// Bytes of the results in its journal.
+    /// The size of the results in the run's journal.
     pub journal_bytes: u64,
-    /// How long Folkmoot has worked on it; waiting is not counted.
+    /// How long Folkmoot has worked on the run. Waiting does not count.
     pub active_ms: u64,
-    /// How much it may do before it fails.
+    /// The limits at which the run fails.
     pub limits: RunLimits,
-    /// What it was given; only where one run is shown.
+    /// The input of the run. Only in the response that shows one run.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
     pub input: Option<Option<Box<RawValue>>>,
-    /// What it waits for, `null` if for nothing; only where one run is shown or waited for.
+    /// What the run waits for; `null` if nothing. Absent in lists.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub waiting_at: Option<Option<WaitingAt>>,
-    /// The providers of models that it waits for. It goes on by itself when they are back, or at
-    /// once when it is resumed.
+    /// The unavailable model providers for which the run waits. It continues by itself when they
+    /// are back, or at once when it is resumed.
     #[serde(default)]
     pub outages: Vec<Outage>,
-    /// The questions and halts that keep it from working, oldest first.
+    /// The ids of the questions and halts that keep the run from working, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub halted_by: Vec<String>,
-    /// Why it cannot go on until somebody has looked at it, where it is `stopped`.
+    /// If the run is `stopped`: the problem that a person must look at before it can continue.
     pub stopped: Option<Fault>,
-    /// How it ended, once it has.
+    /// How the run ended; `null` until then.
     pub ending: Option<Ending>,
 }
 
-/// A provider of models that is away, limits us, or wants to be paid.
+/// A model provider that is unreachable, limits the rate, or wants to be paid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Outage {
-    /// Its name in the configuration.
+    /// The provider's name in the configuration.
     pub provider: String,
-    /// What it said last.
+    /// The provider's last error.
     pub reason: String,
-    /// When it is tried again.
+    /// When the provider is tried again.
     pub next_try_at: Timestamp,
 }
 
 impl Outage {
-    /// Those that a run waits for.
+    /// The outages that a run waits for.
     pub fn all_of(run: &run::Run) -> Vec<Self> {
         run.outages()
             .iter()
@@ -178,7 +175,7 @@ impl Outage {
             .collect()
     }
 
-    /// In a line: `waiting for provider NAME, next try in 40 s: why`.
+    /// The outage as one line: `waiting for provider NAME, next try in 40 s: REASON`.
     pub fn line(&self, now: Timestamp) -> String {
         let left = self.next_try_at.since(now).as_secs();
         let left = if left >= 120 { format!("{} min", left / 60) } else { format!("{left} s") };
@@ -189,15 +186,15 @@ impl Outage {
 /// What a run waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WaitingAt {
-    /// Gates that are pending.
+    /// The pending gates.
     pub gates: Vec<GateId>,
-    /// Questions that are open.
+    /// The open questions.
     pub questions: Vec<QuestionId>,
-    /// Runs that it started and that are not over.
+    /// The child runs that are not over.
     pub runs: Vec<RunId>,
-    /// When its first sleep is over.
+    /// The end of its first sleep.
     pub until: Option<Timestamp>,
-    /// Agents of it that are halted.
+    /// The run's agents that are halted.
     pub held: Vec<Name>,
 }
 
@@ -205,34 +202,33 @@ pub struct WaitingAt {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Ending {
-    /// The word.
     pub outcome: RunOutcome,
-    /// What it gave, if it is completed; only where one run is shown or waited for.
+    /// The result of a completed run. Absent in lists.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Value>)]
     pub output: Option<Option<Box<RawValue>>>,
-    /// Which sort of error, if it failed.
+    /// The error code of a failed run.
     pub code: String,
-    /// What happened, or why it was cancelled.
+    /// Why the run failed, or why it was cancelled.
     pub reason: String,
-    /// Who ended it: its workflow, its agent, or whoever cancelled it.
+    /// Who ended the run: its workflow, its agent, or the principal that cancelled it.
     pub by: Name,
     pub at: Timestamp,
 }
 
-/// What is there, although it may be `null`.
+/// Tells a field that is `null` from one that is absent: `null` becomes `Some(None)`.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-/// JSON that was recorded, as it was recorded: no reader's limits apply to it. `None` where it is
-/// none.
+/// Recorded JSON, exactly as it was recorded and without the limits that apply to parsed JSON.
+/// `None` if the text is not JSON.
 fn json(text: Option<String>) -> Option<Box<RawValue>> {
     RawValue::from_string(text?).ok()
 }
 
 impl Run {
-    /// A run as lists show it.
+    /// A run as lists show it, without input, output and what it waits for.
     pub fn new(run: run::Run, now: Timestamp) -> Self {
         let (status, active, outages) = (run.status(), run.active(now), Outage::all_of(&run));
         let (mut node, mut stopped, mut ending) = (None, None, None);
@@ -270,13 +266,13 @@ impl Run {
         }
     }
 
-    /// With what it was given.
+    /// Adds the input.
     #[must_use]
     pub fn given(self, input: Option<String>) -> Self {
         Self { input: Some(json(input)), ..self }
     }
 
-    /// With what it gave, if it is over.
+    /// Adds the output, if the run is over.
     #[must_use]
     pub fn giving(mut self, output: Option<String>) -> Self {
         if let Some(ending) = &mut self.ending {
@@ -285,7 +281,7 @@ impl Run {
         self
     }
 
-    /// With what it waits for, if for anything.
+    /// Adds what the run waits for; `null` if that is nothing.
     #[must_use]
     pub fn waiting(self, at: WaitingAt) -> Self {
         let for_nothing = at == WaitingAt::default();
@@ -293,21 +289,21 @@ impl Run {
     }
 }
 
-/// Which runs.
+/// Which runs to list.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct RunListParams {
-    /// Only these.
+    /// Only runs with this status.
     pub status: Option<RunStatus>,
-    /// Only of this session.
+    /// Only runs of this session.
     pub session: Option<SessionId>,
-    /// Only those that this run started.
+    /// Only runs that this run started.
     pub parent: Option<RunId>,
-    /// Where the last page ended.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
-    /// At most so many.
+    /// The maximum number of runs; default 50.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
@@ -315,53 +311,53 @@ pub struct RunListParams {
 /// A page of runs.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RunList {
-    /// The newest first.
+    /// Newest first.
     pub runs: Vec<Run>,
-    /// Where the next page begins.
+    /// The `cursor` of the next page; `null` at the end.
     pub next: Option<String>,
 }
 
 /// One entry of a run's journal.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct JournalEntry {
-    /// Stable, and unique in its run.
+    /// The name of the entry, unique in its run and the same in every attempt.
     pub key: EntryKey,
-    /// What was done.
+    /// What the entry records.
     pub kind: EntryKind,
-    /// How far it is. What waited is `done` when what it waited for is over.
+    /// The state of the entry. An entry that waits becomes `done` when what it waits for is over.
     pub state: EntryStatus,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
-    /// When it was first tried.
+    /// When the first attempt began.
     pub began_at: Timestamp,
-    /// When it came to what it is.
+    /// When the entry reached its present state.
     pub at: Timestamp,
-    /// From beginning to end; `null` where it has none yet.
+    /// From the first attempt to the end; `null` until then.
     pub duration_ms: Option<u64>,
-    /// The agent that worked.
+    /// The agent that did the work.
     pub agent_id: Option<Name>,
-    /// What it gave, if it is done and no wait.
+    /// The result, if the entry is `done` and was not a wait.
     #[schema(value_type = Option<Value>)]
     pub result: Option<Box<RawValue>>,
-    /// The last error, if it failed.
+    /// The last error, if an attempt failed.
     pub error: Option<Fault>,
-    /// When it is tried again.
+    /// When the next attempt is due.
     pub retry_at: Option<Timestamp>,
-    /// The gate that it waits or waited at.
+    /// The gate at which the run waits or waited.
     pub gate_id: Option<GateId>,
-    /// The question that it asks or asked.
+    /// The question that the run asked.
     pub question_id: Option<QuestionId>,
-    /// The run that it started.
+    /// The run that this entry started.
     pub run_id: Option<RunId>,
-    /// The moment until which it sleeps or slept.
+    /// The end of the sleep.
     pub until: Option<Timestamp>,
-    /// What became of that gate, question or run: the word of its status.
+    /// The status in which that gate, question or run ended.
     pub outcome: Option<String>,
 }
 
 impl JournalEntry {
-    /// An entry with its result. `awaited` is when, and with which word, what it waits for came to
-    /// its end.
+    /// An entry with its result. If what it waits for has ended, `awaited` has the time of that end
+    /// and the final status.
     pub fn new(
         entry: journal::Entry,
         result: Option<String>,
@@ -404,25 +400,25 @@ impl JournalEntry {
     }
 }
 
-/// Which part of a journal.
+/// Which page of a journal to return.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct JournalListParams {
-    /// Where the last page ended.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
-    /// At most so many.
+    /// The maximum number of entries; default 100.
     #[param(minimum = 1, maximum = 500)]
     pub limit: Option<u32>,
 }
 
-/// Part of a journal.
+/// A page of a journal.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct JournalPage {
-    /// In the order in which they began.
+    /// In the order in which the entries began.
     pub entries: Vec<JournalEntry>,
-    /// Where the next part begins.
+    /// The `cursor` of the next page; `null` at the end.
     pub next: Option<String>,
 }
 

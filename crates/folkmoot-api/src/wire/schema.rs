@@ -1,5 +1,4 @@
-//! What a request may say, in the OpenAPI document, where that is less or more than core's type
-//! says.
+//! OpenAPI schemas of request fields that accept fewer or more values than the core type.
 
 use folkmoot_core::{
     gate::OnTimeout,
@@ -18,27 +17,28 @@ use utoipa::{
 
 use super::{Agents, NewAgent, PhaseSwitch};
 
-/// What a step that somebody else executes can be. The others are what our own workflows do.
+/// The kinds of steps that an outside agent can record. All other kinds belong to Folkmoot's own
+/// workflows.
 pub(super) fn step_kind() -> OneOfBuilder {
     or_null().item(one_of(&[EntryKind::Step, EntryKind::Once].map(EntryKind::word)))
 }
 
-/// What can be said of such a step.
+/// The states in which an outside agent can record a step.
 pub(super) fn step_state() -> ObjectBuilder {
     one_of(&[EntryStatus::Begun, EntryStatus::Done, EntryStatus::Failed].map(EntryStatus::word))
 }
 
-/// How a run can be said to have ended. Cancelling is another verb.
+/// The outcomes with which an outside agent can end its run. Cancelling is a separate request.
 pub(super) fn end_status() -> ObjectBuilder {
     one_of(&[RunOutcome::Completed, RunOutcome::Failed].map(RunOutcome::word))
 }
 
-/// As what a plan is exported.
+/// The formats of an exported plan.
 pub(super) fn export_format() -> ObjectBuilder {
     one_of(&["markdown", "html"])
 }
 
-/// What can be asked of a timeout. Only our own runs can be tried again.
+/// All values but `retry`, which only Folkmoot's own runs can use.
 pub(super) fn asked_on_timeout() -> OneOfBuilder {
     let words: Vec<_> = OnTimeout::WORDS.iter().copied().filter(|word| *word != OnTimeout::Retry.word()).collect();
     or_null().item(one_of(&words))

@@ -1,17 +1,16 @@
-//! `server.json` in the data folder: how the verbs of the command line find the server.
+//! `server.json` in the data folder, by which the command line finds the server.
 
 use folkmoot_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Written when the server is ready, removed when it ends.
+/// The content of `server.json`. It is written when the server is ready and removed when it ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerFile {
-    /// Where it listens.
+    /// The address at which the server listens.
     pub url: String,
-    /// Its process.
     pub pid: u32,
     pub started_at: Timestamp,
-    /// It is a verb of the command line, and ends with that.
+    /// Whether a command of the command line serves the folder itself, until it ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub temporary: bool,
 }

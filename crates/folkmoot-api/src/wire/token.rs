@@ -7,20 +7,20 @@ use folkmoot_core::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Makes a token. A name has one role.
+/// Creates a token. All tokens of one name have the same role.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"name": "alice", "role": "reviewer"}))]
 pub struct NewToken {
-    /// Whom it names.
+    /// The principal that the token names.
     pub name: Name,
-    /// What they may do.
+    /// What the principal may do.
     pub role: Role,
-    /// What this token allows beyond the role: `halt` lets a monitoring agent raise halts.
+    /// What the token allows beyond the role: `halt` lets a monitoring agent raise halts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<Capability>,
-    /// How its secret will be kept. Only the owner of a data folder says another than `minted`, for
-    /// themselves.
+    /// How the secret is kept. Any kind but `minted` is only for the owner of a data folder, for
+    /// their own token.
     #[serde(default, skip_serializing_if = "TokenKind::is_minted")]
     pub kind: TokenKind,
 }
@@ -28,25 +28,23 @@ pub struct NewToken {
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Token {
-    /// Its public name.
+    /// Identifies the token. It is not secret.
     pub id: TokenId,
-    /// Whom it names.
+    /// The principal that the token names.
     pub name: Name,
-    /// What they may do.
+    /// What the principal may do.
     pub role: Role,
-    /// What it allows beyond the role.
+    /// What the token allows beyond the role.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<Capability>,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// Who made it.
     pub created_by: Name,
-    /// When it stopped working.
+    /// When the token was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// How its secret is kept, and so what using it shows.
+    /// How the secret is kept, and so what its use proves about the person who uses it.
     #[serde(default)]
     pub kind: TokenKind,
-    /// The secret, shown once.
+    /// The secret. It is shown only when the token is created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
 }
@@ -54,12 +52,12 @@ pub struct Token {
 /// All tokens, without their secrets.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct TokenList {
-    /// The oldest first.
+    /// Oldest first.
     pub tokens: Vec<Token>,
 }
 
 impl Token {
-    /// A token, and its secret if this is the time to show it.
+    /// A token, with its secret if it was just created.
     pub fn new(token: token::Token, secret: Option<String>) -> Self {
         Self {
             id: token.id,

@@ -5,32 +5,32 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
-/// Makes a webhook.
+/// Creates a webhook.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewWebhook {
-    /// Where to send: `https://…`.
+    /// The address to which messages are sent: `https://…`.
     pub url: String,
-    /// What gates call it in `notification_channels`; the host of the address unless it is given.
+    /// The name that gates use in `notification_channels`; by default the host of the address.
     pub name: Option<Name>,
-    /// What it is told of: `gate.opened`, `gate.*`, `*`. What somebody should look at, unless it is
-    /// given.
+    /// The events that it receives, such as `gate.opened`, `gate.*` or `*`; by default the events
+    /// of gates, questions and halts that people should see.
     #[schema(value_type = Option<Vec<String>>)]
     pub events: Option<Vec<Pattern>>,
 }
 
-/// Changes a webhook; what is left out stays.
+/// Changes a webhook. Fields that are left out stay as they are.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeWebhook {
-    /// Another address.
+    /// A new address.
     pub url: Option<String>,
-    /// Other events.
+    /// New events, which replace all existing ones.
     #[schema(value_type = Option<Vec<String>>)]
     pub events: Option<Vec<Pattern>>,
-    /// Whether it is told nothing for now.
+    /// Whether the webhook is disabled, so that it receives nothing.
     pub disabled: Option<bool>,
 }
 
@@ -39,41 +39,38 @@ pub struct ChangeWebhook {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Webhook {
     pub id: WebhookId,
-    /// What gates call it.
+    /// The name that gates use in `notification_channels`.
     pub name: Name,
-    /// Where to send.
+    /// The address to which messages are sent.
     pub url: String,
-    /// What it is told of.
+    /// The events that it receives, besides those of gates that name it.
     #[schema(value_type = Vec<String>)]
     pub events: Vec<Pattern>,
-    /// It is told nothing for now.
+    /// Whether the webhook is disabled, so that it receives nothing.
     pub disabled: bool,
-    /// Counts its secrets, from 1.
+    /// The number of its present secret, from 1.
     pub generation: u64,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// Who made it.
     pub created_by: Name,
-    /// When it ended.
     pub removed_at: Option<Timestamp>,
-    /// The server's key that its secret is derived from: servers with another one leave its
-    /// messages to those that have it.
+    /// The server key from which the secret is derived. Servers with another key leave the
+    /// webhook's messages to servers with this one.
     pub key_id: Option<KeyId>,
-    /// Until when its messages are signed with the secret before too.
+    /// After a rotation: until when messages are also signed with the previous secret.
     pub previous_until: Option<Timestamp>,
-    /// What its messages are signed with, shown once.
+    /// The secret that signs the messages. It is shown only when it is created.
     pub secret: Option<String>,
 }
 
 /// All webhooks, without their secrets.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct WebhookList {
-    /// The oldest first.
+    /// Oldest first.
     pub webhooks: Vec<Webhook>,
 }
 
 impl Webhook {
-    /// A webhook, and its secret if this is the time to show it.
+    /// A webhook, with its secret if the secret was just created.
     pub fn new(webhook: webhook::Webhook, secret: Option<String>) -> Self {
         let webhook::Webhook {
             id,

@@ -1,4 +1,4 @@
-//! What can be wanted of deliveries, the rows that it takes, and what it writes.
+//! The actions on deliveries, the rows that each needs, and what it writes.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -8,22 +8,22 @@ use crate::{
     judge::{Case, RefusedWith, json},
 };
 
-/// What can be wanted of deliveries.
+/// An action on deliveries.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// A node takes what is to be told to a channel now.
+    /// A node takes the deliveries of a channel that are due, to send them.
     Take {
         channel: String,
-        /// At most so many.
+        /// The maximum number of deliveries to take.
         limit: u32,
-        /// For so long nobody else does.
+        /// For this long, no other node takes them.
         lease: Duration,
     },
     /// An attempt to deliver has ended.
     Settle(Box<Settlement>),
-    /// Channels cannot be told anything: what waits for them dies, some of it at a time.
+    /// Channels cannot receive anything. Their waiting deliveries die, a limited number at a time.
     Abandon(Vec<Abandonment>),
-    /// Sends something again.
+    /// Sends a delivery again.
     Resend { delivery: DeliveryId },
 }
 
@@ -32,16 +32,16 @@ pub enum Action {
 pub struct Needs<'a> {
     /// This delivery.
     pub id: Option<&'a DeliveryId>,
-    /// So many of those that wait for each of these channels, or are under way to it, those first
-    /// that are due first.
+    /// For each of these channels, at most this many deliveries that wait or are being sent, in the
+    /// order in which they are due.
     pub waiting: Vec<(&'a str, u32)>,
 }
 
-/// The deliveries that were there.
+/// The deliveries that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     pub delivery: Option<Delivery>,
-    /// Those that wait for the channels.
+    /// Those that wait for the channels, or are being sent.
     pub waiting: Vec<Delivery>,
 }
 
@@ -93,8 +93,7 @@ impl Action {
             }
             Action::Settle(settlement) => {
                 case.must_be_system("deliver")?;
-                // The lease was lost, and somebody else has sent it since: they say what came of
-                // it.
+                // If the lease was lost, another node has taken it since, and that node settles it.
                 let settled = loaded.delivery.and_then(|delivery| settle(&delivery, settlement, case.now));
                 let Some(delivery) = settled else { return Ok(Commit::default()) };
                 Ok(Commit { outcome: Outcome::Delivery(Box::new(delivery.clone())), ..delivery.commit(case) })
@@ -122,7 +121,8 @@ impl Action {
 }
 
 impl Delivery {
-    /// The row, and that it died if it did: people should see that. What was delivered is no news.
+    /// Writes the row. If the delivery died, also writes an event, because people should see that.
+    /// A success has no event.
     fn commit(self, case: &Case<'_>) -> Commit {
         let died = self.status() == DeliveryStatus::Dead;
         let events = died.then(|| self.fact(case, "delivery.died")).into_iter().collect();

@@ -1,4 +1,4 @@
-//! Which events somebody wants to hear of.
+//! Patterns that say which events a channel receives.
 
 use std::{fmt, str::FromStr};
 
@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 use super::is_told;
 use crate::{Refusal, event::EventKind};
 
-/// The longest that can be, in bytes.
+/// The longest pattern, in bytes.
 const BYTES_MAX: usize = 64;
 
-/// One type of event (`gate.opened`), all of a noun (`gate.*`), or all there are (`*`).
+/// One type of event (`gate.opened`), all types of a noun (`gate.*`), or all types (`*`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Pattern(Box<str>);
 
 impl Pattern {
-    /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it means events of this type.
+    /// Whether it covers events of this type.
     pub fn matches(&self, kind: &str) -> bool {
         match self.0.strip_suffix('*') {
-            // With the dot: `gate.*` is not about `gateway.opened`.
+            // The prefix includes the dot, so `gate.*` does not match `gateway.opened`.
             Some(beginning) => kind.starts_with(beginning),
             None => *self.0 == *kind,
         }
     }
 
-    /// Refuses what no event will ever match: nobody would notice that they are told nothing. Not a
-    /// part of reading one, so that what an older version wrote stays readable. What workflows tell
-    /// of their own can have any other noun.
+    /// Refuses a pattern that matches no event that is ever delivered, because nobody would notice
+    /// that nothing arrives. Events of workflows can have any noun that is not one of ours, so a
+    /// noun that does not resemble ours is allowed. This is not part of parsing, so that patterns
+    /// of older versions stay readable.
     pub fn check(&self) -> Result<(), Refusal> {
         let mut told = EventKind::WORDS.iter().copied().filter(|kind| is_told(kind));
         let noun = self.0.split('.').next().unwrap_or_default();
@@ -48,8 +48,8 @@ impl Pattern {
     }
 }
 
-/// Whether two words are the same but for one letter that is another, is missing, is too much or
-/// has changed its place.
+/// Whether two words are equal or differ in one letter: it is another, missing, added, or swapped
+/// with its neighbour.
 fn is_nearly(word: &str, other: &str) -> bool {
     let (a, b) = (word.as_bytes(), other.as_bytes());
     let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();

@@ -1,105 +1,93 @@
-//! The types of events that Folkmoot itself tells.
+//! The kinds of events that Folkmoot itself appends to the log.
 
 vocabulary! {
     /// The kinds of events that the core appends. Workflows append events with nouns of their own.
     pub enum EventKind {
-        /// A gate was opened.
         GateOpened = "gate.opened",
-        /// Its content changed.
+        /// A gate's content changed.
         GateAmended = "gate.amended",
-        /// Somebody voted.
+        /// Somebody voted on a gate, which stays pending.
         GateVote = "gate.vote",
-        /// It got more time.
+        /// A gate got more time.
         GateExtended = "gate.extended",
-        /// Its deadline comes nearer.
+        /// A gate is still pending, and its deadline comes nearer.
         GateReminded = "gate.reminded",
-        /// Others are asked too.
+        /// A gate is still pending close to its deadline, or at it, and further channels are
+        /// notified.
         GateEscalated = "gate.escalated",
-        /// It was decided, or timed out.
+        /// A gate was closed: decided, timed out or cancelled.
         GateDecided = "gate.decided",
-        /// Somebody tried what they may not.
         GateRefused = "gate.refused",
-        /// A question was asked.
         QuestionAsked = "question.asked",
-        /// It still waits.
+        /// A question is still open.
         QuestionReminded = "question.reminded",
-        /// It was answered.
+        /// A question was answered.
         QuestionAnswered = "question.answered",
-        /// It was answered with no.
+        /// A question was denied.
         QuestionDenied = "question.denied",
-        /// It goes on without an answer.
+        /// Somebody closed a question without an answer.
         QuestionSkipped = "question.skipped",
-        /// It was taken back.
+        /// A question was withdrawn.
         QuestionCancelled = "question.cancelled",
-        /// Its time ran out.
+        /// A question's timeout came before an answer.
         QuestionExpired = "question.expired",
-        /// Its asker knows that it was denied.
+        /// The asker of a denied question has fetched the denial, or was released from it.
         QuestionFetched = "question.fetched",
-        /// Somebody tried what they may not.
         QuestionRefused = "question.refused",
-        /// An operator halts somebody.
         HaltRaised = "halt.raised",
-        /// No longer.
         HaltLifted = "halt.lifted",
-        /// Somebody tried what they may not.
         HaltRefused = "halt.refused",
-        /// An agent may not work.
+        /// A hold was put on an agent.
         AgentHalted = "agent.halted",
-        /// It may again.
+        /// The last hold on an agent itself has ended.
         AgentResumed = "agent.resumed",
-        /// A session may not go on.
+        /// A hold was put on a session.
         SessionHalted = "session.halted",
-        /// It may again.
+        /// The last hold on a session itself has ended.
         SessionResumed = "session.resumed",
-        /// Nobody may work.
+        /// A hold was put on everyone.
         SystemHalted = "system.halted",
-        /// They may again.
+        /// The last hold on everyone has ended.
         SystemResumed = "system.resumed",
-        /// A run began.
         RunStarted = "run.started",
-        /// A node executes it.
+        /// A node claimed a run for the first time.
         RunClaimed = "run.claimed",
-        /// It waits for somebody.
+        /// Every branch of a run waits, and no node works on it.
         RunParked = "run.parked",
-        /// It cannot go on until somebody looks at it.
+        /// A run cannot go on until somebody looks at it.
         RunStopped = "run.stopped",
-        /// It goes on.
+        /// A node claimed a run again.
         RunResumed = "run.resumed",
-        /// Somebody wants it to go on.
+        /// Somebody resumed a run that had stopped or waited for a provider. No node has claimed it
+        /// yet.
         RunReopened = "run.reopened",
-        /// It is over.
         RunEnded = "run.ended",
-        /// Something of it is done.
+        /// An entry of a run's journal was written.
         StepRecorded = "step.recorded",
-        /// Somebody has a token.
         TokenCreated = "token.created",
-        /// No longer.
         TokenRevoked = "token.revoked",
-        /// Somebody is told of events.
         WebhookCreated = "webhook.created",
-        /// Otherwise than before.
         WebhookChanged = "webhook.changed",
-        /// No longer.
         WebhookRemoved = "webhook.removed",
-        /// Somebody could not be told.
+        /// A delivery is not tried any more.
         DeliveryDied = "delivery.died",
-        /// They are to be told again.
+        /// An admin had a delivery sent again.
         DeliveryResent = "delivery.resent",
-        /// Content was erased.
+        /// An admin erased content.
         ArtifactErased = "artifact.erased",
     }
 }
 
-/// Kept for later.
+/// A noun that is reserved for later.
 const RESERVED: &str = "log";
 
 impl EventKind {
-    /// The nouns of which only Folkmoot itself tells.
+    /// The nouns that only Folkmoot's own events may have.
     pub(crate) fn nouns() -> impl Iterator<Item = &'static str> {
         Self::WORDS.iter().filter_map(|word| word.split('.').next()).chain([RESERVED])
     }
 
-    /// Whether only Folkmoot itself tells such events.
+    /// Whether only Folkmoot itself may append events of this kind.
     pub(crate) fn is_ours(kind: &str) -> bool {
         kind.split('.').next().is_some_and(|noun| Self::nouns().any(|ours| ours == noun))
     }

@@ -1,4 +1,4 @@
-//! What can be wanted of a gate, and the rows that it takes.
+//! The actions on a gate, and the rows that each needs.
 
 use super::{
     Amendment, Extension, Gate, GatePolicy, NewGate, Review, amend, cancel, decide, extend, open,
@@ -11,12 +11,12 @@ use crate::{
     quota::Quota,
 };
 
-/// What can be wanted of a gate.
+/// An action on a gate.
 #[derive(Clone, Debug)]
 pub enum Action {
     Open {
         new_gate: Box<NewGate>,
-        /// What configuration says.
+        /// The configured policy.
         policy: GatePolicy,
         /// The bytes behind the digests of the gate's artifacts, in order.
         contents: Vec<Vec<u8>>,
@@ -24,7 +24,7 @@ pub enum Action {
     /// Changes what a gate asks.
     Amend {
         amendment: Amendment,
-        /// What configuration says.
+        /// The configured policy.
         policy: GatePolicy,
         /// The new artifacts' bytes, in order.
         contents: Vec<Vec<u8>>,
@@ -50,7 +50,7 @@ pub struct Needs<'a> {
     pub pending_duplicate: Option<(&'a Name, &'a str)>,
 }
 
-/// The rows of gates that were there.
+/// The rows of gates that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     pub gate: Option<Gate>,
@@ -75,9 +75,9 @@ impl Action {
     pub(crate) fn is_personal(&self) -> bool {
         match self {
             Action::Amend { .. } | Action::Extend(_) | Action::Cancel { .. } => true,
-            // A decision is judged with its gate, so that whoever comes too late is told who won. A
-            // new gate is judged as an agent's: a looser policy than the configured one takes a
-            // person.
+            // The presence for a decision is checked with its gate, so that a late reviewer is told
+            // the decision. An agent may open a gate. Only a policy that is looser than the
+            // configured one takes a person, which `open::judge` checks.
             Action::Decide(_) | Action::Open { .. } => false,
             // Only Folkmoot itself does this.
             Action::TimerDue { .. } => false,

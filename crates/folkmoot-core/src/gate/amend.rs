@@ -1,4 +1,4 @@
-//! Changing what a pending gate asks: a new revision, on which no earlier vote counts.
+//! Amending a pending gate: it gets a new revision, and earlier votes no longer count.
 
 use super::{
     ArtifactRef, Choice, Content, Gate, GateEvent, GatePolicy, GateState, OnTimeout, Risk, SelfReview,
@@ -10,32 +10,30 @@ use crate::{
     quota, text,
 };
 
-/// How many contents a gate may have: each of them is kept, and each makes people look again.
+/// The maximum number of revisions of a gate. Each is stored, and each makes people look again.
 const REVISIONS_MAX: u32 = 100;
 
-/// What the requester changes; what is `None` stays.
+/// What the requester changes. A field that is `None` stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amendment {
     pub gate: GateId,
-    /// A new title.
     pub title: Option<String>,
-    /// A new summary.
     pub summary: Option<String>,
-    /// A higher risk.
+    /// Must not be lower than the current risk.
     pub risk: Option<Risk>,
-    /// New artifacts, instead of all the old ones.
+    /// Replaces all artifacts.
     pub artifacts: Option<Vec<ArtifactRef>>,
 }
 
 impl Amendment {
-    /// What the gate is to show now, by its digests.
+    /// The digests of the new contents.
     pub(super) fn digests(&self) -> impl Iterator<Item = Digest> {
         let artifacts = self.artifacts.iter().flatten().map(|artifact| artifact.digest);
         self.summary.iter().map(|text| Digest::of(text.as_bytes())).chain(artifacts)
     }
 }
 
-/// Judges an amendment, and what it writes.
+/// Judges an amendment and returns what to write.
 pub(super) fn judge(
     case: &Case<'_>,
     amendment: &Amendment,
@@ -59,8 +57,8 @@ pub(super) fn judge(
     Ok(commit)
 }
 
-/// What an amendment changes; `None` where it changes nothing. `current` is the text of the
-/// current summary, unless it was erased.
+/// The event of an amendment, or `None` if it changes nothing. `current` is the text of the current
+/// summary, unless it was erased.
 fn amend(
     gate: &Gate,
     amendment: &Amendment,
@@ -79,7 +77,7 @@ fn amend(
     let mut content = gate.content.clone();
     text::check_filled("summary", summary, text::SUMMARY_BYTES_MAX)?;
     content.summary = Digest::of(summary.as_bytes());
-    // A title that was only the summary's first line follows the summary: it must not promise what
+    // If the title was the summary's first line, it follows the summary: it must not promise what
     // is no longer asked.
     let was_first_line = current.is_some_and(|old| one_line(first_line(old)).is_ok_and(|line| line == content.title));
     if amendment.title.is_none() && was_first_line {
@@ -104,7 +102,8 @@ fn amend(
     if content == gate.content {
         return Ok(None);
     }
-    // A new revision voids votes. Where silence consents it would turn a person's no into a yes.
+    // A new revision voids all votes. If a timeout approves the gate, that could turn a person's no
+    // into a yes.
     let said_no = match &gate.state {
         GateState::Pending { votes } => votes.iter().any(|vote| vote.choice != Choice::Approve),
         GateState::Closed(_) => false,
@@ -118,8 +117,8 @@ fn amend(
         let problem = format!("was changed {} times, which is the most; open another gate", gate.revision - 1);
         return Err(Refusal::invalid("gate", problem));
     }
-    // Where more is at stake, what the configuration demands there is demanded, as if it had been
-    // opened so.
+    // If the risk was raised, the configuration's demands at the new risk apply, as if the gate had
+    // been opened with it.
     let raised = Some(content.risk).filter(|risk| *risk > gate.content.risk);
     let self_review = raised.map(|risk| policy.self_review_at(risk)).filter(|at| *at == SelfReview::Deny);
     let presence = raised.and_then(|risk| policy.presence.get(&risk).copied()).filter(|at| Some(*at) > gate.presence);
@@ -139,8 +138,8 @@ fn amend(
     }))
 }
 
-/// Where silence consents, what was changed at the last moment would be approved unseen: it gets
-/// the whole time again.
+/// The deadline after an amendment. If a timeout approves the gate, a change at the last moment
+/// would be approved unseen, so the gate gets its whole timeout again.
 fn deadline(gate: &Gate, now: Timestamp) -> Deadline {
     match gate.content.on_timeout {
         OnTimeout::Approve => gate.deadline.max(gate.timeout.deadline(now)),

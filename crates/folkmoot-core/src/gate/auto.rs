@@ -1,11 +1,10 @@
-//! A gate that nobody is asked about, because the configuration says so. It stands in the log like
-//! any other.
+//! Approving a gate automatically, because the configuration asks nobody. The log records it like
+//! any other gate.
 
 use super::{DecisionWord, Gate, GateEvent, GateType, Next};
 use crate::Timestamp;
 
-/// Makes a gate that was just opened one that decides itself, and the decision that follows at
-/// once.
+/// Makes a gate that was just opened an automatic one, and returns the event that approves it.
 pub(crate) fn auto_approve(gate: &mut Gate, reason: &str, now: Timestamp) -> GateEvent {
     gate.gate_type = GateType::Auto;
     let auto = "auto".parse().expect("a plain word is a name");

@@ -1,5 +1,5 @@
-//! Withdrawing a gate. Its run does not pass, unless somebody else opened the gate in it and
-//! withdraws it.
+//! Cancelling a gate. This stops its run, unless the gate was opened and is cancelled by somebody
+//! other than the run's initiator.
 
 use super::{DecisionWord, Gate, GateEvent, Next};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     text,
 };
 
-/// Judges a withdrawal, and what it writes.
+/// Judges a cancellation and returns what to write.
 pub(super) fn judge(case: &Case<'_>, id: &GateId, reason: &str, gate: Option<Gate>) -> Result<Commit, RefusedWith> {
     let by = case.principal("cancel a gate")?;
     let gate = Gate::visible(gate, id, case)?;
@@ -23,7 +23,7 @@ fn cancel(gate: &Gate, reason: &str, by: &Principal, now: Timestamp) -> Result<G
     Ok(withdraw(gate, reason, by.name.clone(), now))
 }
 
-/// The withdrawal of a gate that waits.
+/// The event that cancels a pending gate.
 pub(crate) fn withdraw(gate: &Gate, reason: &str, by: Name, now: Timestamp) -> GateEvent {
     let cancelled = (DecisionWord::Cancelled, Next::Stop);
     gate.closes(gate.decision_without_votes(cancelled, by, reason.to_owned(), now))

@@ -1,4 +1,4 @@
-//! Gate points: whether a phase has a gate at all, answered for nothing when it has none.
+//! Gate points: whether a phase ends at a gate. The check costs next to nothing if it does not.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use crate::Phase;
 pub struct GateConfig {
     /// Master switch for all gates.
     pub enabled: bool,
-    /// Phases where gates are checked.
+    /// Phases that end at a gate.
     pub gate_points: Vec<Phase>,
-    /// How long to wait.
+    /// How long each gate waits.
     #[serde(rename = "timeout_ms")]
     pub timeout: crate::Timeout,
     /// Channels to notify when a gate is pending.
@@ -33,20 +33,20 @@ impl Default for GateConfig {
     }
 }
 
-/// What a phase finds at its end: an approval by the policy, or a gate.
+/// What there is at the end of a phase: an automatic approval, or a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseCheck {
-    /// No gate here: it goes on at once.
+    /// There is no gate, so the run goes on at once.
     Approved(AutoApproved),
-    /// A gate is to be opened and waited for.
+    /// A gate must be opened and waited for.
     Gate,
 }
 
-/// The decision where no gate is: no allocation, no clock and no row. The time is stamped where it
-/// is shown.
+/// The decision for a phase without a gate. It takes no allocation, no clock and no row; the time
+/// is added where it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct AutoApproved {
-    /// There is no request.
+    /// Always empty, because there is no request.
     pub request_id: &'static str,
     /// Always `approved`.
     pub decision: DecisionWord,

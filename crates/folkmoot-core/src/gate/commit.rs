@@ -4,7 +4,7 @@ use super::{Gate, GateEvent, GateState, timer::timer};
 use crate::{Actor, Commit, Fact, GateId, Outcome, Principal, Refusal, Row, Subject, TimerChange, Wake, judge::Case};
 
 impl Gate {
-    /// The gate, if it is there and whoever sent the command may know of it.
+    /// The gate, if it exists and the command's sender may see it. Otherwise it counts as unknown.
     pub(super) fn visible(gate: Option<Gate>, id: &GateId, case: &Case<'_>) -> Result<Gate, Refusal> {
         let seen = |gate: &Gate| match &case.command.by {
             Actor::Principal(by) => by.may_see(gate),
@@ -13,7 +13,7 @@ impl Gate {
         gate.filter(seen).ok_or_else(|| Refusal::UnknownGate { gate: id.clone() })
     }
 
-    /// Everything that follows from one event on a gate that was opened.
+    /// Applies an event to a gate and returns everything to write.
     pub(crate) fn commit_event(mut self, case: &Case<'_>, event: &GateEvent) -> Commit {
         let due_before = self.due();
         self.apply(event).expect("an event that the rules just allowed applies");
@@ -33,14 +33,15 @@ impl Gate {
         }
     }
 
-    /// An event of the gate's stream, of which it is now the last.
+    /// The fact for an event that was just applied to the gate.
     pub(super) fn fact(&self, case: &Case<'_>, event: &GateEvent) -> Fact {
         case.fact(self.id.as_str(), self.seq, event.kind(), event.payload(), self.session_id.as_ref())
     }
 }
 
 impl Principal {
-    /// Whether this principal may know of the gate: agents see their own.
+    /// Whether this principal may see the gate. Agents see only gates that they opened, and gates
+    /// of runs that they started.
     pub fn may_see(&self, gate: &Gate) -> bool {
         let own = gate.requested_by == self.name || gate.initiator.as_ref() == Some(&self.name);
         self.role.sees_everything() || own

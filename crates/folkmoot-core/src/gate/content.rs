@@ -5,42 +5,38 @@ use serde::{Deserialize, Serialize};
 use super::{Choice, GateKind, OnTimeout, Risk};
 use crate::{Digest, Name, Phase, Refusal, text};
 
-/// All that a reviewer sees and that a decision is therefore about.
+/// Everything that a reviewer sees, and so what a decision is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     /// One line.
     pub title: String,
-    /// The digest of the summary; its text is an artifact, so that it can be erased while the chain
+    /// The digest of the summary. Its text is an artifact, so that it can be erased while the chain
     /// still verifies.
     pub summary: Digest,
-    /// Where in the run it stands.
+    /// The phase of the run in which it was opened.
     pub phase: Phase,
-    /// What sort of request.
     pub kind: GateKind,
-    /// What is at stake.
     pub risk: Risk,
     /// What the reviewer can look at.
     pub artifacts: Vec<ArtifactRef>,
-    /// What the reviewer can say.
+    /// The choices that a reviewer has.
     pub allowed: Vec<Choice>,
-    /// What a timeout does.
     pub on_timeout: OnTimeout,
     /// Who may decide; empty means any reviewer.
     pub reviewers: Vec<Name>,
-    /// Approvals needed.
+    /// The number of approvals needed.
     pub quorum: u32,
 }
 
-/// A named piece of content. The bytes are elsewhere, under their digest.
+/// A named piece of content. Its bytes are stored elsewhere, under their digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactRef {
-    /// As the requester calls it.
+    /// Chosen by the requester.
     pub name: String,
     /// What it is: a diff, test results, markdown, JSON.
     pub media_type: String,
-    /// Of its bytes.
     pub digest: Digest,
-    /// How many there are.
+    /// The length of its content.
     pub bytes: u64,
 }
 
@@ -62,7 +58,7 @@ impl Content {
         })
     }
 
-    /// Refuses artifacts that could not be told apart or not be shown.
+    /// Refuses too many artifacts, unfit names or media types, and names that occur twice.
     pub(super) fn check_artifacts(artifacts: &[ArtifactRef]) -> Result<(), Refusal> {
         if artifacts.len() > ARTIFACTS_MAX {
             let problem = format!("has {} entries; at most {ARTIFACTS_MAX} are allowed", artifacts.len());
@@ -79,10 +75,10 @@ impl Content {
     }
 }
 
-/// The most artifacts that one gate can carry.
+/// The maximum number of artifacts of one gate.
 const ARTIFACTS_MAX: usize = 64;
 
-/// Fields in alphabetical order, as RFC 8785 wants them.
+/// Fields in alphabetical order, as RFC 8785 demands.
 #[derive(Serialize)]
 struct Canonical<'a> {
     allowed: &'a [Choice],

@@ -1,4 +1,4 @@
-//! Deciding on a gate: one person's voice, and the decision once enough have spoken.
+//! Deciding on a gate: one person's vote, and the decision once there are enough votes.
 
 use super::{
     Choice, Decision, DecisionWord, Gate, GateEvent, GateKind, GateState, Next, OnTimeout, Risk, SelfReview, Vote,
@@ -10,29 +10,28 @@ use crate::{
     text,
 };
 
-/// What a reviewer says.
+/// A reviewer's vote or decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
-    /// On which gate.
     pub gate: GateId,
-    /// Which of the choices it allows.
+    /// Must be one that the gate allows.
     pub choice: Choice,
-    /// Why. A rejection and an override need one.
+    /// Required for a rejection, and with `force`.
     pub reason: String,
-    /// What to do otherwise, with an adjustment.
+    /// What to do differently, for an adjustment.
     pub feedback: Option<String>,
-    /// A text to use instead, with an adjustment.
+    /// A text to use instead, for an adjustment.
     pub edited: Option<String>,
-    /// The digest of what the reviewer saw.
+    /// The digest of the content that the reviewer saw.
     pub digest: Option<Digest>,
-    /// An admin's approval or rejection without the quorum.
+    /// Approves or rejects without the quorum. Only admins may set it.
     pub force: bool,
-    /// Who the caller says they are; it must be who they are.
+    /// Who the caller claims to be. It must be the principal that the token names.
     pub reviewer: Option<Name>,
 }
 
 impl Review {
-    /// A review of what this gate shows.
+    /// A review of the gate's current content.
     pub fn on(gate: &Gate, choice: Choice, reason: impl Into<String>) -> Self {
         Self {
             gate: gate.id.clone(),
@@ -47,11 +46,11 @@ impl Review {
     }
 }
 
-/// Judges a review, and what it writes. A refused one is recorded too.
+/// Judges a review and returns what to write. A refused review is recorded too.
 pub(super) fn judge(case: &Case<'_>, review: &Review, gate: Option<Gate>) -> Result<Commit, RefusedWith> {
     let by = case.principal("decide")?;
-    // An agent that tries to decide on another's gate is refused for what it is, and that is
-    // recorded: so it need not be visible.
+    // The gate need not be visible to the caller: an agent that tries to decide on another's gate
+    // is refused because of its role, and the attempt is recorded.
     let gate = gate.ok_or_else(|| Refusal::UnknownGate { gate: review.gate.clone() })?;
     let edited = || case.store_contents_unless_erased(review.edited.iter().map(|text| text.as_bytes().to_vec()));
     match decide(&gate, review, by, case.presence, case.now).and_then(|event| Ok((event, edited()?))) {
@@ -82,7 +81,7 @@ fn refused(case: &Case<'_>, mut gate: Gate, review: &Review, refusal: Refusal) -
     RefusedWith { refusal, record: Box::new(Commit { events, rows, ..Commit::default() }) }
 }
 
-/// Every rule that can refuse a review is here.
+/// Applies all rules for reviews. Only content that was erased for good is refused elsewhere.
 fn decide(
     gate: &Gate,
     review: &Review,
@@ -93,14 +92,15 @@ fn decide(
     if !by.role.decides() {
         return Err(Refusal::RoleMayNot { role: by.role, verb: "decide" });
     }
-    // Whoever comes too late is told who won, whether or not they could have decided.
+    // Checked first, so that a late reviewer is told the decision even if they could not have
+    // decided.
     let votes = gate.must_be_open(now)?;
     may_decide(gate, review, by)?;
-    // Whoever calls the rules directly has no token: an embedding program answers for its own
-    // people.
+    // A program that embeds Folkmoot and calls the rules directly has no token, and vouches for its
+    // own users.
     if let Some(claim) = claim {
-        // Where silence consents, a no takes no more than the token itself demands: else nobody
-        // might be left to say it.
+        // If a timeout approves the gate, a rejection takes no more than the token itself demands.
+        // Otherwise there might be nobody left who can object.
         let objects = review.choice == Choice::Reject && gate.content.on_timeout == OnTimeout::Approve;
         claim.must_decide(gate.presence.filter(|_| !objects))?;
     }
@@ -130,19 +130,18 @@ fn decide(
     }))
 }
 
-/// How far one choice is on a pending gate.
+/// The votes for one choice on a pending gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VoteTally {
-    /// The choice that the votes are counted for.
     pub choice: Choice,
-    /// Votes that count for it so far.
+    /// How many votes count for it so far.
     pub counted: u32,
-    /// Votes that it takes to close the gate.
+    /// How many votes close the gate.
     pub needed: u32,
 }
 
 impl Gate {
-    /// How far each allowed choice is; empty once the gate is closed.
+    /// The tally of each allowed choice; empty once the gate is closed.
     pub fn tallies(&self) -> Vec<VoteTally> {
         match &self.state {
             GateState::Pending { votes } => {
@@ -162,9 +161,9 @@ impl Gate {
     }
 }
 
-/// Whoever wants it changed does not want it as it is: rejections and adjustments count together,
-/// and the last of them says which it is. Otherwise a split among those who object could leave
-/// nobody to end it.
+/// Whether votes for these two choices are counted together. Rejections and adjustments are,
+/// because both object to the content as it is. The last such vote decides which of the two it
+/// becomes. Otherwise a split among those who object could leave the gate undecided.
 fn is_one_side(one: Choice, other: Choice) -> bool {
     let objects = |choice| matches!(choice, Choice::Reject | Choice::Adjust);
     one == other || objects(one) && objects(other)
@@ -193,8 +192,8 @@ fn may_decide(gate: &Gate, review: &Review, by: &Principal) -> Result<(), Refusa
     Ok(())
 }
 
-/// Whether somebody says no where silence consents. Nobody who decides is kept from that: not by a
-/// list of reviewers, and not by content that changes faster than it can be read.
+/// Whether this rejects a gate that a timeout would approve. Every reviewer and admin may do that:
+/// neither a list of reviewers nor content that changes faster than it can be read prevents it.
 fn objects(gate: &Gate, review: &Review) -> bool {
     gate.content.on_timeout == OnTimeout::Approve && review.choice == Choice::Reject
 }
@@ -261,7 +260,7 @@ fn next(word: DecisionWord) -> Next {
 }
 
 impl Gate {
-    /// The votes so far, if the gate can still be changed; else why not.
+    /// The votes so far. Refuses if the gate is closed or its deadline has passed.
     pub(super) fn must_be_open(&self, now: Timestamp) -> Result<&[Vote], Refusal> {
         match &self.state {
             GateState::Closed(decision) => Err(Refusal::Decided { decision: Box::new(decision.clone()) }),
@@ -272,8 +271,8 @@ impl Gate {
         }
     }
 
-    /// A decision on the content as it is now that no person voted for: by the clock, the
-    /// configuration, or a withdrawal.
+    /// A decision on the current content without votes: by a timeout, by the configuration, or by a
+    /// cancellation. `decide` adds what a reviewer said.
     pub(super) fn decision_without_votes(
         &self,
         (decision, outcome): (DecisionWord, Next),

@@ -1,77 +1,76 @@
-//! What can happen to a gate, and the fold that makes its row of it.
+//! The events of a gate, and the fold that builds its row from them.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Choice, Content, Decision, Gate, GateState, NextReminders, SelfReview, Vote};
 use crate::{Deadline, Digest, Fact, Name, Presence, event::CorruptLog};
 
-/// A fact about one gate. Every one names the requester, so that a subscriber can tell whose it is.
+/// An event of one gate. Each names the requester, so that a subscriber can tell whose gate it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GateEvent {
-    /// It stands.
+    /// It was opened like this.
     Opened(Box<Gate>),
-    /// It asks something else: a new revision, earlier votes void.
+    /// Its content changed: there is a new revision, and earlier votes are void.
     Amended {
         requested_by: Name,
-        /// All of it.
+        /// The whole new content.
         content: Box<Content>,
-        /// Where the risk was raised to one at which the run's initiator may not decide.
+        /// Set if the risk was raised to one at which the run's initiator may not decide.
         self_review: Option<SelfReview>,
-        /// Where the risk was raised to one at which more is demanded of who decides.
+        /// Set if the risk was raised to one at which a decision demands more presence.
         presence: Option<Presence>,
-        /// With the summary's text.
+        /// The digest of the new content, including the summary's text.
         digest: Digest,
-        /// As it stands, or later.
+        /// Unchanged, or later.
         deadline: Deadline,
-        /// What is said before it.
+        /// The next reminder and escalation before the deadline.
         next: NextReminders,
     },
-    /// One voice of several.
+    /// Somebody voted, and more votes are needed.
     Vote {
         requested_by: Name,
-        /// The voice.
         vote: Vote,
-        /// On which content.
+        /// The digest of the content that was voted on.
         digest: Digest,
     },
-    /// It has more time.
+    /// It got more time.
     Extended {
         requested_by: Name,
-        /// The new one.
+        /// The new deadline.
         deadline: Deadline,
-        /// What is said before it.
+        /// The next reminder and escalation before the deadline.
         next: NextReminders,
     },
     /// Nobody has decided yet; it goes on waiting.
     Reminded {
         requested_by: Name,
-        /// As it stands.
+        /// Unchanged.
         deadline: Deadline,
-        /// What is still said before it.
+        /// The next reminder and escalation before the deadline.
         next: NextReminders,
     },
-    /// Nobody decided in time, and it waits once more; or hardly any time is left.
+    /// Nobody decided by the deadline, and it waits once more; or the deadline is near (`early`).
     Escalated {
         requested_by: Name,
-        /// The last one; as it stands, where time is left.
+        /// The new deadline; unchanged if `early`.
         deadline: Deadline,
-        /// Some time is left.
+        /// Whether the deadline has not passed yet.
         early: bool,
-        /// What is said before it.
+        /// The next reminder and escalation before the deadline.
         next: NextReminders,
     },
-    /// It is closed, by people, by its requester or by the clock.
+    /// It was closed: by people, by a cancellation, by a timeout or by the configuration.
     Decided {
         requested_by: Name,
-        /// For good.
+        /// It never changes afterwards.
         decision: Box<Decision>,
     },
     /// Somebody tried to decide, and was refused.
     Refused {
         requested_by: Name,
-        /// What they tried to say.
+        /// The choice that they tried to make.
         attempted: Choice,
-        /// By force.
+        /// Whether they tried to do it without the quorum.
         force: bool,
         /// The refusal's stable code.
         code: String,
@@ -83,7 +82,7 @@ pub enum GateEvent {
     },
 }
 
-/// The version of the payloads below.
+/// The version of the payloads of all events, also of other nouns.
 pub(crate) const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -184,7 +183,7 @@ impl GateEvent {
         written.expect("structs of texts and integers are JSON")
     }
 
-    /// The event that a logged fact holds.
+    /// Reads the event from a logged fact.
     pub fn read(fact: &Fact) -> Result<Self, CorruptLog> {
         match fact.kind.as_ref() {
             "gate.opened" => Ok(GateEvent::Opened(CorruptLog::parse(fact)?)),
@@ -224,7 +223,7 @@ impl GateEvent {
 }
 
 impl Gate {
-    /// The row that a stream of facts makes.
+    /// Builds the row from the facts of its stream.
     pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<Gate, CorruptLog> {
         let mut facts = facts.into_iter();
         let first = facts.next().ok_or_else(|| CorruptLog("there are no events".to_owned()))?;
@@ -239,7 +238,7 @@ impl Gate {
         })
     }
 
-    /// Moves the row on by one event. The only way in which a row ever changes.
+    /// Applies one event to the row. A row never changes in any other way.
     pub fn apply(&mut self, event: &GateEvent) -> Result<(), CorruptLog> {
         self.seq += 1;
         if let GateEvent::Refused { .. } = event {

@@ -1,9 +1,9 @@
-//! What happens when a gate's timer comes round: at its deadline, or before.
+//! What happens when a gate's timer fires, at its deadline or before.
 
 use super::{DecisionWord, Gate, GateEvent, GateState, Next, OnTimeout, remind::remind};
 use crate::{Name, Timestamp};
 
-/// Judges a timer that came round; `None` where there is nothing (or nothing more) to do.
+/// The event that follows when the timer fires; `None` if there is nothing (or nothing more) to do.
 pub(crate) fn expire(gate: &Gate, now: Timestamp) -> Option<GateEvent> {
     match &gate.state {
         GateState::Closed(_) => None,

@@ -6,15 +6,15 @@ use crate::{
     judge::{Case, RefusedWith},
 };
 
-/// More time, counted from now.
+/// A request to give a gate more time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extension {
     pub gate: GateId,
-    /// From now on.
+    /// Counted from now.
     pub timeout: Timeout,
 }
 
-/// Judges an extension, and what it writes.
+/// Judges an extension and returns what to write.
 pub(super) fn judge(case: &Case<'_>, extension: &Extension, gate: Option<Gate>) -> Result<Commit, RefusedWith> {
     let by = case.principal("extend a gate")?;
     let gate = Gate::visible(gate, &extension.gate, case)?;
@@ -22,7 +22,7 @@ pub(super) fn judge(case: &Case<'_>, extension: &Extension, gate: Option<Gate>) 
     Ok(gate.commit_event(case, &event))
 }
 
-/// No deadline is ever shortened by an extension.
+/// An extension never shortens a deadline.
 fn extend(gate: &Gate, extension: &Extension, by: &Principal, now: Timestamp) -> Result<GateEvent, Refusal> {
     gate.must_be_open(now)?;
     gate.must_be_theirs(by, "extend")?;
@@ -36,7 +36,8 @@ fn extend(gate: &Gate, extension: &Extension, by: &Principal, now: Timestamp) ->
 }
 
 impl Gate {
-    /// Whoever opened a gate, and whoever may decide on gates, may withdraw it or give it time.
+    /// Refuses everybody but the agent that opened the gate, reviewers and admins. Those may extend
+    /// and cancel it.
     pub(super) fn must_be_theirs(&self, by: &Principal, verb: &'static str) -> Result<(), Refusal> {
         match by.role {
             Role::Admin | Role::Reviewer => Ok(()),

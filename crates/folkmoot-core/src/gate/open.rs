@@ -17,50 +17,43 @@ use crate::{
     token::TokenKind,
 };
 
-/// What a requester says when it opens a gate. What is `None` comes from the policy.
+/// A request to open a gate. A field that is `None` is taken from the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewGate {
     /// Made by the caller, because core has no randomness.
     pub id: GateId,
-    /// The run that cannot pass.
+    /// The run that cannot pass. It is started if it does not exist.
     pub run_id: Option<RunId>,
-    /// The session it belongs to.
+    /// The session it belongs to. Defaults to that of its run.
     pub session_id: Option<SessionId>,
     /// Defaults to the first line of the summary.
     pub title: Option<String>,
     /// What is asked.
     pub summary: String,
-    /// Where in the run it stands.
+    /// The phase of the run in which it is opened.
     pub phase: Phase,
-    /// What sort of request.
     pub kind: GateKind,
-    /// What is at stake.
     pub risk: Risk,
     /// What the reviewer can look at.
     pub artifacts: Vec<ArtifactRef>,
-    /// What the reviewer can say; approve and reject unless it is said.
+    /// The choices that a reviewer has. The default depends on `kind`.
     pub allowed: Option<Vec<Choice>>,
-    /// How long it waits.
     pub timeout: Option<Timeout>,
-    /// What a timeout does.
     pub on_timeout: Option<OnTimeout>,
-    /// Who may decide.
     pub reviewers: Option<Vec<Name>>,
-    /// Approvals needed.
     pub quorum: Option<u32>,
-    /// Rejections needed.
     pub reject_quorum: Option<u32>,
     /// Whether the run's initiator may decide.
     pub self_review: Option<SelfReview>,
-    /// "Ask once": while a gate with this key is pending, opening it again returns it.
+    /// While the requester has a pending gate with this key, opening it again returns that gate.
     pub dedupe_key: Option<String>,
-    /// Whom to tell, beside the feed and those that the policy names.
+    /// The channels to notify, in addition to those of the policy.
     pub notification_channels: Vec<String>,
     /// The agent that the requester speaks for.
     pub on_behalf_of: Option<Name>,
 }
 
-/// Whether a gate may be opened so. `run` is the run that it names, if that exists.
+/// Judges whether the gate may be opened like this. `run` is the run that it names, if it exists.
 pub(crate) fn open(
     new_gate: &NewGate,
     by: &Principal,
@@ -73,8 +66,9 @@ pub(crate) fn open(
     }
     if let Some(run) = run {
         run.must_take(by, new_gate.session_id.as_ref())?;
-        // An agent may ask about its own part of such a run, and wait by itself. A person who asks
-        // means to stop the run.
+        // A run that Folkmoot executes does not wait at gates that others open in it. An agent may
+        // open one for its own part of the run and wait for it by itself. A person who opens one
+        // wants to stop the run, so refuse it.
         if run.start.workflow.is_some() && by.role.decides() && run.speaker().name != by.name {
             let problem = "names a run that Folkmoot executes, which waits only at its own gates; halt its session or cancel it to \
                            stop it";
@@ -129,7 +123,7 @@ pub(crate) fn open(
     })))
 }
 
-/// Judges a new gate, and what opening it writes.
+/// Judges a new gate and returns what to write.
 pub(super) fn judge(
     case: &Case<'_>,
     new_gate: &NewGate,
@@ -141,16 +135,16 @@ pub(super) fn judge(
     let run = loaded.run.run.as_ref();
     let open = |by: &Principal| open(new_gate, by, policy, run, case.now);
     let event = open(by)?;
-    // As the agent whose run it is: another one may open nothing there, which says nothing about
-    // the policy.
+    // Judge it as the agent whose run it is. Any other agent would be refused anyway, which says
+    // nothing about the policy.
     let agent = run.map_or(&by.name, |run| &run.start.initiator);
     must_not_loosen(case, || open(&Principal::new(agent.clone(), Role::Agent)))?;
-    must_name_the_right(case, new_gate, by)?;
+    check_named_principals(case, new_gate, by)?;
     commit_opened(case, new_gate, event, contents, loaded)
 }
 
-/// All that a gate that may be opened writes. It is not opened where its requester has a pending
-/// gate with the same dedupe key: then that one is the answer.
+/// Returns everything to write for a gate that may be opened. If the requester has a pending gate
+/// with the same dedupe key, none is opened and that gate is the outcome.
 pub(crate) fn commit_opened(
     case: &Case<'_>,
     new_gate: &NewGate,
@@ -163,7 +157,8 @@ pub(crate) fn commit_opened(
     if let Some(pending_duplicate) = loaded.gate.pending_duplicate {
         match expire(&pending_duplicate, case.now) {
             None => return ask_once(new_gate, gate, pending_duplicate, commit),
-            // The duplicate's timer has not fired yet, but its time is over. That is settled first.
+            // The duplicate's timer is due but has not fired yet, so what follows from it comes
+            // first.
             Some(expired) => commit = pending_duplicate.commit_event(case, &expired),
         }
         if let Outcome::Gate(pending_duplicate) = std::mem::take(&mut commit.outcome)
@@ -192,8 +187,8 @@ pub(crate) fn commit_opened(
     Ok(commit)
 }
 
-/// Refuses a personal token that was used without its person for what an agent would be refused
-/// for: a looser policy than the configured one is a person's to choose.
+/// Refuses a personal token without a terminal if an agent would be refused too: only a person may
+/// choose a looser policy than the configured one.
 fn must_not_loosen(case: &Case<'_>, as_agent: impl FnOnce() -> Result<GateEvent, Refusal>) -> Result<(), Refusal> {
     match case.presence {
         Some(presence) if presence.kind() == TokenKind::Personal => match as_agent() {
@@ -204,23 +199,24 @@ fn must_not_loosen(case: &Case<'_>, as_agent: impl FnOnce() -> Result<GateEvent,
     }
 }
 
-/// Refuses a gate that names as reviewers those who cannot decide, or speaks for a person.
-fn must_name_the_right(case: &Case<'_>, new_gate: &NewGate, by: &Principal) -> Result<(), Refusal> {
+/// Refuses a gate that names reviewers who cannot decide, or that speaks for a person.
+fn check_named_principals(case: &Case<'_>, new_gate: &NewGate, by: &Principal) -> Result<(), Refusal> {
     principal::must_decide(new_gate.reviewers.as_deref().unwrap_or_default(), &case.principals)?;
     match &new_gate.on_behalf_of {
-        Some(name) => principal::must_be_no_person("on_behalf_of", name, &by.name, &case.principals),
+        Some(name) => principal::must_not_be_a_person("on_behalf_of", name, &by.name, &case.principals),
         None => Ok(()),
     }
 }
 
-/// The answer when a pending gate with the same dedupe key exists: that gate, if it asks the same,
-/// for the same run, and is as strict as this request says.
+/// The answer if a pending gate with the same dedupe key exists: that gate, if it asks the same for
+/// the same run, session and agent, and is as strict as this request demands.
 fn ask_once(new_gate: &NewGate, opened: &Gate, pending_duplicate: Gate, commit: Commit) -> Result<Commit, RefusedWith> {
     let asks_the_same = opened.digest == pending_duplicate.digest
         && opened.run_id == pending_duplicate.run_id
         && opened.session_id == pending_duplicate.session_id
         && opened.on_behalf_of == pending_duplicate.on_behalf_of;
-    // A value that a request leaves to the policy may have changed since; the request has not.
+    // Compare only what the request sets. The policy, which fills in the rest, may have changed
+    // since.
     let is_as_strict = new_gate.self_review.is_none_or(|asked| asked == pending_duplicate.self_review)
         && new_gate.reject_quorum.is_none_or(|asked| asked == pending_duplicate.reject_quorum)
         && new_gate.timeout.is_none_or(|asked| asked == pending_duplicate.timeout);
@@ -230,22 +226,23 @@ fn ask_once(new_gate: &NewGate, opened: &Gate, pending_duplicate: Gate, commit: 
     Ok(Commit { outcome: Outcome::Existing(Box::new(pending_duplicate)), ..commit })
 }
 
-/// The run that a gate starts by naming one that does not exist. Somebody else's agent executes it.
+/// The run that a gate starts by naming one that does not exist. An outside agent executes it.
 fn implicit_run(case: &Case<'_>, id: &RunId, gate: &Gate) -> Result<RunStart, Refusal> {
-    principal::must_be_no_person("run_id", &run::as_agent(id), &gate.requested_by, &case.principals)?;
-    // Starting a run takes the person, however it is started.
+    principal::must_not_be_a_person("run_id", &run::as_agent(id), &gate.requested_by, &case.principals)?;
+    // Starting a run takes the person's presence, however it is started.
     case.presence.map_or(Ok(()), PresenceClaim::must_be_person)?;
     let session_id = gate.session_id.clone().unwrap_or_else(|| run::own_session(id));
     Ok(RunStart::external(id.clone(), session_id, case.principal("open a gate")?, case.now))
 }
 
-/// What a gate is to show, by its digests.
+/// The digests of everything that a gate will show.
 pub(crate) fn shown_contents(new_gate: &NewGate) -> Cow<'static, [Digest]> {
     let artifacts = new_gate.artifacts.iter().map(|artifact| artifact.digest);
     std::iter::once(Digest::of(new_gate.summary.as_bytes())).chain(artifacts).collect()
 }
 
-/// Whom a gate names: those who are to decide, and for whom it is asked.
+/// Everybody that a gate names: its reviewers, the agent that it is opened for, and its run as an
+/// agent.
 pub(super) fn named_principals(new_gate: &NewGate) -> Vec<Name> {
     let run = new_gate.run_id.as_ref().map(run::as_agent);
     new_gate.reviewers.iter().flatten().chain(&new_gate.on_behalf_of).cloned().chain(run).collect()
@@ -286,7 +283,7 @@ fn allowed(new_gate: &NewGate) -> Result<Vec<Choice>, Refusal> {
     Ok(allowed)
 }
 
-/// A title as it is kept: one line, without the space around it.
+/// A title as it is stored: one line, without white space around it.
 pub(super) fn one_line(title: &str) -> Result<String, Refusal> {
     let title = title.trim();
     text::check_filled("title", title, text::TITLE_BYTES_MAX)?;

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::{NewGate, OnTimeout, Risk, SelfReview};
 use crate::{Name, Presence, Principal, Refusal, Role, Timeout, delivery, presence::Demands, run::Run};
 
-/// What configuration says about gates that outside agents open. Resolved when a gate opens and
-/// recorded with it: a later change of configuration does not reach a gate that stands.
+/// The configured policy for gates. It is resolved when a gate opens and recorded with the gate. A
+/// later change of the configuration affects an open gate only if its risk is raised.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GatePolicy {
@@ -19,21 +19,21 @@ pub struct GatePolicy {
     pub on_timeout: OnTimeout,
     /// Who may decide; empty means any reviewer.
     pub reviewers: Vec<Name>,
-    /// Approvals needed.
+    /// The number of approvals needed.
     pub quorum: u32,
-    /// Rejections needed to end it.
+    /// The number of rejections (or adjustments) needed to close a gate.
     pub reject_quorum: u32,
-    /// Whether a run's initiator may decide. Unset, they may, except where the risk is critical.
+    /// Whether a run's initiator may decide. If unset, they may, except at critical risk.
     pub self_review: Option<SelfReview>,
-    /// Whom to tell of every gate, beside the feed.
+    /// The channels to notify of every gate.
     pub notification_channels: Vec<String>,
-    /// A gate reminds when so much time is left. Never, unless it is said.
+    /// A gate reminds when this much time is left. Empty means never.
     pub remind_before_ms: Vec<u64>,
-    /// A gate escalates when so much time is left, and goes on waiting. Never, unless it is said.
+    /// A gate escalates when this much time is left, and goes on waiting. `None` means never.
     pub escalate_before_ms: Option<u64>,
-    /// Whom to tell of an escalation too, whenever it comes.
+    /// Additional channels to notify of an escalation, before the deadline or at it.
     pub escalate_to: Vec<String>,
-    /// How it must be shown that a person decides, by risk. No gate says otherwise.
+    /// How a person must show that they decide, by risk. A gate cannot change this.
     pub presence: Demands,
 }
 
@@ -55,20 +55,17 @@ impl Default for GatePolicy {
     }
 }
 
-/// How the gates that a run of ours opens should differ from the policy.
+/// How the gates of a run that Folkmoot executes should differ from the policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GatePreferences {
-    /// How long they wait.
     pub timeout: Option<Timeout>,
-    /// What a timeout does.
     pub on_timeout: Option<OnTimeout>,
-    /// Who may decide.
     pub reviewers: Option<Vec<Name>>,
-    /// Whom to tell.
+    /// The channels to notify, in addition to those of the policy.
     pub notification_channels: Vec<String>,
 }
 
-/// The policy of one gate: the configured one, changed by what its requester said.
+/// The policy of one gate: the configured one, with the requester's changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ResolvedPolicy {
     pub timeout: Timeout,
@@ -80,7 +77,7 @@ pub(super) struct ResolvedPolicy {
 }
 
 impl GatePolicy {
-    /// Checks that a policy can be followed at all.
+    /// Refuses a policy that cannot be followed.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.on_timeout == OnTimeout::Retry {
             return Err(Refusal::invalid("on_timeout", "`retry` is only for our own runs; use another"));
@@ -99,8 +96,8 @@ impl GatePolicy {
         check_reachable(people, self.quorum, self.reject_quorum)
     }
 
-    /// Refuses what a gate that opens later would be refused for, so that whoever wants such gates
-    /// hears of it before anything is started.
+    /// Refuses preferences for which a gate would be refused later, so that the caller learns of it
+    /// before anything is started.
     pub fn must_allow(&self, wanted: &GatePreferences, by: &Principal) -> Result<(), Refusal> {
         let usual = self.self_review.unwrap_or(SelfReview::Allow);
         let resolved = ResolvedPolicy {
@@ -122,12 +119,13 @@ impl GatePolicy {
         check_reachable(people, resolved.quorum, resolved.reject_quorum)
     }
 
-    /// Whether a run's initiator may decide where so much is at stake.
+    /// Whether a run's initiator may decide at this risk.
     pub(super) fn self_review_at(&self, risk: Risk) -> SelfReview {
         self.self_review.unwrap_or(if risk == Risk::Critical { SelfReview::Deny } else { SelfReview::Allow })
     }
 
-    /// The policy for one gate. Agents may tighten it; whoever decides may also loosen it.
+    /// The policy for one gate. Agents may only tighten the configured policy; reviewers and admins
+    /// may also loosen it.
     pub(super) fn resolve(
         &self,
         new_gate: &NewGate,
@@ -155,8 +153,8 @@ impl GatePolicy {
             return Err(Refusal::invalid("on_timeout", problem));
         }
         check_timeout(resolved.timeout)?;
-        // Of those who are named, whoever asks or is asked for will be refused: they make no quorum
-        // reachable.
+        // The requester may not decide, nor may the run's initiator if self-review is denied. So as
+        // named reviewers they do not count towards a quorum.
         let denied = run.filter(|_| resolved.self_review == SelfReview::Deny).map(|run| &run.start.initiator);
         let involved = [Some(&by.name), denied];
         let free = resolved.reviewers.iter().filter(|name| !involved.contains(&Some(name))).count();
@@ -167,8 +165,8 @@ impl GatePolicy {
 
     fn refuse_weaker(&self, wanted: &ResolvedPolicy, usual: SelfReview) -> Result<(), Refusal> {
         let weaker = |field, policy: String| Err(Refusal::WeakensPolicy { field, policy });
-        // Where silence consents, whoever chooses the reviewers or the quorums chooses who can
-        // object.
+        // If a timeout approves the gate, choosing the reviewers or the quorums means choosing who
+        // can object.
         if wanted.on_timeout == OnTimeout::Approve {
             self.refuse_choosing(wanted)?;
         }
@@ -176,7 +174,7 @@ impl GatePolicy {
         if consents && self.on_timeout != OnTimeout::Approve {
             return weaker("on_timeout", format!("{:?}", self.on_timeout.word()));
         }
-        // Where silence consents, a shorter wait is less chance to object.
+        // If a timeout approves the gate, a shorter wait leaves less chance to object.
         if consents && wanted.timeout < self.timeout {
             return weaker("timeout_ms", "at least the configured time, because silence consents here".to_owned());
         }
@@ -215,7 +213,8 @@ impl GatePolicy {
     }
 }
 
-/// Refuses a wait that a log or a row could not hold exactly: the two would then disagree.
+/// Refuses a timeout that the log or the row could not store exactly, because the two would then
+/// disagree.
 pub(super) fn check_timeout(timeout: Timeout) -> Result<(), Refusal> {
     if timeout.is_exact() {
         return Ok(());
@@ -226,8 +225,8 @@ pub(super) fn check_timeout(timeout: Timeout) -> Result<(), Refusal> {
     ))
 }
 
-/// Refuses numbers with which nobody could ever win, or two could. `people` are those who may
-/// decide, where they are named.
+/// Refuses quorums of zero, and quorums that are so high that a split vote could reach neither of
+/// them. `people` is how many named reviewers may decide; `None` if none are named.
 fn check_reachable(people: Option<usize>, quorum: u32, reject_quorum: u32) -> Result<(), Refusal> {
     if quorum == 0 || reject_quorum == 0 {
         let field = if quorum == 0 { "quorum" } else { "reject_quorum" };

@@ -1,4 +1,4 @@
-//! What is said of a gate on the way to its deadline. It neither opens nor closes it.
+//! Reminders and escalations before a gate's deadline. They neither open nor close the gate.
 
 use std::time::Duration;
 
@@ -7,24 +7,23 @@ use serde::{Deserialize, Serialize};
 use super::{Gate, GateEvent, GatePolicy};
 use crate::{Deadline, Refusal, Timestamp};
 
-/// The most reminders of one deadline.
+/// The maximum number of reminders before one deadline.
 const REMINDERS_MAX: usize = 16;
 
-/// When a gate reminds and escalates before its deadline, as the policy said when it opened, and
-/// how far it has come.
+/// When a gate reminds and escalates before its deadline, as the policy said when it was opened,
+/// and how often it has done so.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reminders {
-    /// It reminds when so much time is left; the most first.
+    /// It reminds when this much time is left; the longest time first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remind_before_ms: Vec<u64>,
-    /// It escalates when so much time is left.
+    /// It escalates when this much time is left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_before_ms: Option<u64>,
-    /// Whom to tell of an escalation too.
+    /// Additional channels to notify of an escalation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub escalate_to: Vec<String>,
-    /// When it does so next.
     #[serde(flatten)]
     pub next: NextReminders,
     /// How often it has reminded.
@@ -35,14 +34,12 @@ pub struct Reminders {
     pub escalations: u32,
 }
 
-/// What is still to be said before the deadline that stands.
+/// When the next reminder and the next escalation before the current deadline are due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NextReminders {
-    /// When it reminds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remind_at: Option<Timestamp>,
-    /// When it escalates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_at: Option<Timestamp>,
 }
@@ -52,12 +49,12 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl Reminders {
-    /// Whether there is nothing to say, nobody to tell, and nothing was said.
+    /// Whether nothing is configured and nothing has happened, so that JSON can leave it out.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// As the policy says, for a gate that opens now.
+    /// What the policy says, for a gate that opens now.
     pub(super) fn resolve(policy: &GatePolicy, deadline: Deadline, now: Timestamp) -> Self {
         let mut reminders = Self {
             remind_before_ms: policy.remind_before_ms.clone(),
@@ -71,9 +68,9 @@ impl Reminders {
         reminders
     }
 
-    /// What is to be said after `now`, and before this deadline. What would have been due already
-    /// is not said: those who would hear of it hear of what just happened. Only the first
-    /// escalation cannot be passed over, because whom it tells may not know of the gate at all.
+    /// The next reminder and escalation after `now` and before this deadline. Those that would
+    /// already have been due are skipped, because another event of the gate has just happened. Only
+    /// the first escalation is never skipped, because its channels may not know of the gate at all.
     pub(super) fn before(&self, deadline: Deadline, now: Timestamp) -> NextReminders {
         let Deadline::At(deadline) = deadline else { return NextReminders::default() };
         let moment = |left_ms: u64| {
@@ -92,7 +89,7 @@ impl Reminders {
 }
 
 impl Gate {
-    /// When its timer is to come round: for a reminder, for an escalation, or at its deadline.
+    /// When its timer must fire: for a reminder, for an escalation, or at its deadline.
     pub fn due(&self) -> Deadline {
         let NextReminders { remind_at, escalate_at } = self.reminders.next;
         let sooner = [remind_at, escalate_at].into_iter().flatten().min().map_or(Deadline::Never, Deadline::At);
@@ -100,8 +97,8 @@ impl Gate {
     }
 }
 
-/// Judges a timer that came round before the deadline. A server that was down for longer says it
-/// once.
+/// The event that follows when the timer fires before the deadline. If several reminders were
+/// missed because the server was down, there is only one.
 pub(super) fn remind(gate: &Gate, now: Timestamp) -> Option<GateEvent> {
     let NextReminders { remind_at, escalate_at } = gate.reminders.next;
     let is_due = |moment: Option<Timestamp>| moment.is_some_and(|moment| moment <= now);

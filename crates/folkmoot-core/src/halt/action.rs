@@ -1,4 +1,4 @@
-//! What can be wanted of a halt, and the rows that it takes.
+//! The actions on a halt, and the rows that each needs.
 
 use super::{Halt, NewHalt, lift, raise};
 use crate::{
@@ -7,18 +7,18 @@ use crate::{
     judge::{Case, RefusedWith},
 };
 
-/// What can be wanted of a halt.
+/// An action on a halt.
 #[derive(Clone, Debug)]
 pub enum Action {
     Raise(NewHalt),
     Lift { halt: HaltId },
 }
 
-/// The rows of halts that were there.
+/// The rows of halts that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     pub halt: Option<Halt>,
-    /// What else holds the same agent, session and everyone.
+    /// Whether other holds are on the same targets.
     pub others: Others,
 }
 

@@ -4,7 +4,7 @@ use super::{Halt, HaltEvent, notices};
 use crate::{Fact, Name, Refusal, clearance::Others, judge::Case, question::RefusedAttempt};
 
 impl Halt {
-    /// What the change did to agents, sessions and everyone, as further events of the halt's
+    /// Says what the change did to agents, sessions and everyone, as further events of the halt's
     /// stream.
     pub(super) fn commit_notices(&mut self, case: &Case<'_>, before: Option<&Halt>, others: Others) -> Vec<Fact> {
         let notices = notices(before.and_then(Halt::hold).as_ref(), self.hold().as_ref(), others, None);
@@ -16,13 +16,13 @@ impl Halt {
         notices.into_iter().map(&mut commit_notice).collect()
     }
 
-    /// An event of the halt's stream, of which it is now the last.
+    /// The fact for an event that was just applied to the halt.
     pub(super) fn fact(&self, case: &Case<'_>, event: &HaltEvent) -> Fact {
         case.fact(self.id.as_str(), self.seq, event.kind(), event.payload(), self.session_id.as_ref())
     }
 }
 
-/// That somebody was refused.
+/// The event of a refused attempt.
 pub(super) fn refused(case: &Case<'_>, attempted: &'static str, raised_by: &Name, refusal: &Refusal) -> HaltEvent {
     HaltEvent::Refused(RefusedAttempt {
         asked_by: raised_by.clone(),

@@ -1,27 +1,26 @@
-//! What can happen to a halt, and the fold that makes its row of it.
+//! The events of a halt, and the fold that builds its row from them.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Halt, Lift, Notice};
 use crate::{Fact, Name, event::CorruptLog, question::RefusedAttempt};
 
-/// A fact about one halt.
+/// An event of one halt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HaltEvent {
-    /// It stands.
+    /// It was raised like this.
     Raised(Box<Halt>),
-    /// It does not stand any more.
+    /// It was lifted.
     Lifted {
         /// Who had raised it.
         raised_by: Name,
         /// The agent that it held.
         agent_id: Option<Name>,
-        /// By whom and when.
         lifting: Lift,
     },
     /// Somebody tried to raise or lift it, and was refused.
     Refused(RefusedAttempt),
-    /// It halted something, or released it.
+    /// It halted or released an agent, a session or everyone.
     Noticed(Box<Notice>),
 }
 
@@ -57,7 +56,7 @@ impl HaltEvent {
         written.expect("structs of texts and integers are JSON")
     }
 
-    /// The event that a logged fact holds.
+    /// Reads the event from a logged fact.
     pub fn read(fact: &Fact) -> Result<Self, CorruptLog> {
         match fact.kind.as_ref() {
             "halt.raised" => Ok(HaltEvent::Raised(CorruptLog::parse(fact)?)),
@@ -75,7 +74,8 @@ impl HaltEvent {
 }
 
 impl Halt {
-    /// The row that a stream of facts makes; none where somebody only tried to raise it.
+    /// Builds the row from the facts of its stream; `None` if the stream has only a refused attempt
+    /// to raise it.
     pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<Option<Halt>, CorruptLog> {
         let mut facts = facts.into_iter();
         let first = facts.next().ok_or_else(|| CorruptLog("there are no events".to_owned()))?;
@@ -93,7 +93,7 @@ impl Halt {
         facts.try_fold(*halt, fold).map(Some)
     }
 
-    /// Moves the row on by one event. The only way in which a row ever changes.
+    /// Applies one event to the row. A row never changes in any other way.
     pub fn apply(&mut self, event: &HaltEvent) -> Result<(), CorruptLog> {
         self.seq += 1;
         match event {

@@ -6,7 +6,7 @@ use crate::{
     judge::{Case, RefusedWith},
 };
 
-/// Judges the lift of a halt, and what it writes. A refused attempt is recorded too.
+/// Judges the lift of a halt and returns what to write. A refused attempt is recorded too.
 pub(super) fn judge(case: &Case<'_>, id: &HaltId, loaded: Loaded) -> Result<Commit, RefusedWith> {
     let by = case.principal("lift a halt")?;
     let mut halt = loaded.halt.ok_or_else(|| Refusal::UnknownHalt { halt: id.clone() })?;
@@ -31,7 +31,7 @@ pub(super) fn judge(case: &Case<'_>, id: &HaltId, loaded: Loaded) -> Result<Comm
     }
 }
 
-/// Whoever may raise a halt may not, for that alone, lift one.
+/// Only admins may lift a halt: the right to raise one is not enough.
 fn lift(halt: &Halt, by: &Principal, now: Timestamp) -> Result<HaltEvent, Refusal> {
     match by.role {
         Role::Admin => {}

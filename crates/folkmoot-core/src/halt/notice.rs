@@ -1,7 +1,9 @@
-//! What a hold did to an agent, a session or everyone: `agent.halted`, `session.resumed` and so on.
+//! Notices: events that say what a hold did to an agent, a session or everyone, such as
+//! `agent.halted` and `session.resumed`.
 //!
-//! Judged under the log's head, with what else holds the same at that moment. So of two nodes
-//! exactly one says that something was resumed, and it is true when it is said.
+//! They are judged in the transaction that orders the log, together with the other holds on the
+//! same targets. So of two nodes exactly one says that something was resumed, and it is true at
+//! that moment.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,13 +15,14 @@ use crate::{
     question::QuestionType,
 };
 
-/// One thing that was halted or released by a question or a halt.
+/// One target that a question or a halt has halted or released.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
-    /// `agent`, `session` or `system`; it is in the event's type.
+    /// Not in the payload, because the event's type says it.
     #[serde(skip)]
     pub level: HaltLevel,
-    /// Halted, or released because nothing holds it any more; it is in the event's type.
+    /// Whether it was released because no hold is left on it; otherwise it was halted. Not in the
+    /// payload, because the event's type says it.
     #[serde(skip)]
     pub resumed: bool,
     /// The question that did it.
@@ -28,7 +31,6 @@ pub struct Notice {
     /// The operator's halt that did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub halt_id: Option<HaltId>,
-    /// The question's type.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub question_type: Option<QuestionType>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,11 +39,11 @@ pub struct Notice {
     pub session_id: Option<SessionId>,
     /// Who asked the question or raised the halt.
     pub asked_by: Name,
-    /// What was answered; only where an agent is resumed.
+    /// The answer to the question; only if an agent is resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
-    /// Whether nothing else covers it: an agent can be resumed while its session, or everyone, is
-    /// still halted.
+    /// Set if it was released: whether nothing else covers it. An agent can be resumed while its
+    /// session, or everyone, is still halted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub can_proceed: Option<bool>,
 }
@@ -88,8 +90,8 @@ impl Notice {
     }
 }
 
-/// What is to be said when a hold changes from `before` to `after`. Every hold that is put on is
-/// said; a release only when it was the last.
+/// The notices for a hold that changes from `before` to `after`. There is a notice for every hold
+/// that is put on a target, but for a release only if no other hold is left on the target.
 pub(crate) fn notices(
     before: Option<&Hold>,
     after: Option<&Hold>,
@@ -131,8 +133,8 @@ fn notice(target: &Target, hold: &Hold, answer: Option<&Value>, can_proceed: Opt
         agent_id: hold.agent_id.clone(),
         session_id: hold.session_id.clone(),
         asked_by: hold.by.clone(),
-        // Everybody of a session, and everyone, hears that work goes on; what was answered is its
-        // asker's to know.
+        // Many hear that a session or everyone may work again, but the answer is only for its
+        // asker.
         answer: answer.filter(|_| level == HaltLevel::Agent).cloned(),
         can_proceed,
     }

@@ -8,29 +8,28 @@ use crate::{
     principal, text,
 };
 
-/// What is to stop, and why.
+/// A request to raise a halt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewHalt {
     /// Made by the caller, because core has no randomness.
     pub id: HaltId,
-    /// How far it reaches.
     pub scope: Scope,
-    /// Which agent, with scope `agent`.
+    /// Required for scope `agent`.
     pub agent_id: Option<Name>,
-    /// Which session, with scope `session`.
+    /// Required for scope `session`.
     pub session_id: Option<SessionId>,
     pub reason: String,
 }
 
-/// Judges a new halt, and what raising it writes. An attempt of somebody who may not is recorded
-/// too.
+/// Judges a new halt and returns what to write. An attempt by somebody who may not raise halts is
+/// recorded too.
 pub(super) fn judge(case: &Case<'_>, new_halt: &NewHalt, usage: QuotaUsage) -> Result<Commit, RefusedWith> {
     let by = case.principal("raise a halt")?;
     let event = match raise(new_halt, by, case.now) {
         Ok(event) => event,
         Err(refusal @ Refusal::RoleMayNot { .. }) if case.command.quota.records_refusals => {
             let event = refused(case, "raise", &by.name, &refusal);
-            // A stream of its own, which never becomes a halt.
+            // The attempt gets a stream of its own, which never becomes a halt.
             let (kind, session) = (event.kind(), new_halt.session_id.as_ref());
             let fact = case.fact(new_halt.id.as_str(), 1, kind, event.payload(), session);
             let record = Box::new(Commit { events: vec![fact], ..Commit::default() });
@@ -67,8 +66,8 @@ fn raise(new_halt: &NewHalt, by: &Principal, now: Timestamp) -> Result<HaltEvent
     })))
 }
 
-/// The scope says which of the two ids there must be; another one would promise a narrower halt
-/// than this is.
+/// The scope says which of the two ids must be set. The other one is refused, because it would
+/// suggest a narrower halt than this is.
 fn check_target(new_halt: &NewHalt) -> Result<(), Refusal> {
     let (needs_agent, needs_session) = match new_halt.scope {
         Scope::Agent => (true, false),

@@ -16,33 +16,34 @@ use crate::{
 
 /// The longest result of one step, in bytes of its JSON.
 pub const RESULT_BYTES_MAX: usize = 16 << 20;
-/// The longest payload of an event that a workflow tells.
+/// The longest payload of an event that a workflow emits, in bytes.
 const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
 
-/// Something to be written to a journal.
+/// A write to one entry of a journal.
 #[derive(Clone, Debug)]
 pub struct JournalWrite {
-    /// Whose journal.
+    /// The run whose journal it is.
     pub run: RunId,
-    /// Why it may be written.
+    /// As whom the caller writes.
     pub fence: Fence,
-    /// Which line.
+    /// The entry that it writes.
     pub entry: NewEntry,
     pub write: Write,
 }
 
 impl JournalWrite {
-    /// Whether it says that an agent which executes its run itself goes on working.
-    pub(crate) fn waits_for_gates(&self) -> bool {
+    /// Whether it says that an outside agent goes on with its run, which the run's gates may
+    /// forbid.
+    pub(crate) fn is_blocked_by_gates(&self) -> bool {
         self.fence == Fence::Owner && matches!(self.write, Write::Begin | Write::Done(_))
     }
 
-    /// What it is to show to people, by its digests.
+    /// The digests of everything that it will show to people.
     pub(crate) fn shown_contents(&self) -> Cow<'static, [Digest]> {
         match &self.write {
             Write::Open { new_gate, .. } => gate::shown_contents(new_gate),
             Write::Ask { new_question, .. } => question::shown_contents(new_question),
-            // What a run records is kept, whatever was erased elsewhere.
+            // What a run records is stored even if the same content was erased before.
             Write::Begin
             | Write::Done(_)
             | Write::Failing(..)
@@ -54,38 +55,37 @@ impl JournalWrite {
     }
 }
 
-/// Who may write to a journal.
+/// As whom somebody writes to a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {
-    /// The worker with this claim.
+    /// As the worker that has this claim.
     Epoch(u64),
-    /// The agent whose run it is, where it executes it itself.
+    /// As the outside agent that executes the run, or as a person in its place.
     Owner,
 }
 
-/// What does not change about a line of a journal.
+/// What a write says about its entry, whatever it writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEntry {
     /// Stable, and unique in its run.
     pub key: EntryKey,
-    /// What is done.
     pub kind: EntryKind,
-    /// Which call it is in its branch; 0 where the calls are not known.
+    /// Which call it is in its branch of the workflow, from 1; 0 if that is unknown.
     pub ordinal: u32,
-    /// Of what it is given.
+    /// The digest of its input.
     pub input: Option<Digest>,
-    /// The agent that works.
+    /// The agent that does the work.
     pub agent_id: Option<Name>,
     /// When this attempt began.
     pub began_at: Timestamp,
 }
 
-/// What is written to a line of a journal.
+/// What is written to an entry.
 #[derive(Clone, Debug)]
 pub enum Write {
     /// It is about to be done.
     Begin,
-    /// An attempt failed; the next is not before this moment.
+    /// An attempt failed, and the next one is not before this moment.
     Failing(StepError, Timestamp),
     /// It is done, with this JSON.
     Done(String),
@@ -95,45 +95,45 @@ pub enum Write {
     Open {
         /// What is asked.
         new_gate: Box<NewGate>,
-        /// What configuration says.
+        /// The configured policy.
         policy: GatePolicy,
         /// The bytes behind the digests of the gate's artifacts, in order.
         contents: Vec<Vec<u8>>,
-        /// Why nobody is asked and it is approved at once, where that is so. Only a workflow's own
-        /// configuration says it.
+        /// If set, nobody is asked and the gate is approved at once, for this reason. It comes only
+        /// from a workflow's own configuration.
         alone: Option<String>,
     },
-    /// It asks.
+    /// It asks a question.
     Ask {
         /// What is asked.
         new_question: Box<NewQuestion>,
-        /// What configuration says of questions of this type.
+        /// The configured defaults of questions of this type.
         defaults: TypeDefaults,
     },
-    /// It pauses for so long.
+    /// It pauses for this long.
     Sleep(std::time::Duration),
     /// It starts another run.
     Start(Box<NewRun>),
-    /// It tells the feed something.
+    /// It emits an event.
     Emit {
         /// `noun.verb`.
         kind: String,
         /// JSON.
         payload: String,
-        /// What is kept with it, for people to query.
+        /// The records to keep with it, for people to query.
         records: Vec<NewRecord>,
     },
 }
 
-/// Whether a recording adds an entry to the journal or repeats a known one.
+/// Whether a write changes the journal or repeats what is known.
 pub(crate) enum RecordOutcome {
-    /// It was written before, and stands.
+    /// The entry that is known stays as it is.
     Known,
-    /// This is to be written.
+    /// This entry must be written.
     New(Entry),
 }
 
-/// Judges a recording on the line that has its key, if one has.
+/// Judges a write. `known` is the entry that already has its key, if there is one.
 pub(crate) fn record(
     run: &Run,
     known: Option<&Entry>,
@@ -142,7 +142,8 @@ pub(crate) fn record(
     now: Timestamp,
 ) -> Result<RecordOutcome, Refusal> {
     if let (Fence::Owner, Write::Begin, Some(known)) = (journal_write.fence, &journal_write.write, known) {
-        // Whoever starts a script again that has ended is told what came of its steps.
+        // Checked before everything else: an agent that restarts its script gets the results of its
+        // steps, even if the run is over.
         let ended = matches!(known.state, EntryState::Done { .. } | EntryState::Failed { .. });
         if ended && run.start.initiator == by.name {
             must_be_the_same(run, known, journal_write)?;
@@ -152,7 +153,7 @@ pub(crate) fn record(
     let settles = matches!(journal_write.write, Write::Done(_) | Write::Failed(_))
         && known.is_some_and(|known| known.state == EntryState::Begun);
     match by.role.decides() && settles && journal_write.fence == Fence::Owner {
-        // Nobody knows what became of it, and somebody has looked.
+        // It is unknown what became of the step, and a reviewer or admin has looked into it.
         true => must_be_outside(run)?,
         false => must_be_writer(run, journal_write.fence, by)?,
     }
@@ -165,14 +166,14 @@ pub(crate) fn record(
         must_be_the_same(run, known, journal_write)?;
     }
     let state = match (&journal_write.write, known.map(|known| &known.state)) {
-        // What must not repeat is not begun twice; anything else is simply tried again.
+        // A `once` step is not begun twice. Any other step is simply tried again.
         (Write::Begin, Some(EntryState::Begun))
             if journal_write.fence == Fence::Owner && new.kind == EntryKind::Once =>
         {
             return Ok(RecordOutcome::Known);
         }
         (Write::Begin, None | Some(EntryState::Begun | EntryState::Failing { .. })) => EntryState::Begun,
-        // What stands is told to whoever did not know of it: it need not be done.
+        // The caller gets the result that is recorded, and need not do the work.
         (Write::Begin, Some(EntryState::Done { .. } | EntryState::Failed { .. })) => return Ok(RecordOutcome::Known),
         (Write::Done(result), None | Some(EntryState::Begun | EntryState::Failing { .. })) => {
             text::check("result", result, RESULT_BYTES_MAX)?;
@@ -183,7 +184,7 @@ pub(crate) fn record(
         {
             return Ok(RecordOutcome::Known);
         }
-        // The same attempt, of which its worker was not told that it was written.
+        // The same attempt again: its worker never learned that it was written.
         (Write::Failing(error, retry_at), Some(EntryState::Failing { error: stands, retry_at: known }))
             if journal_write.fence != Fence::Owner && checked(error) == *stands && retry_at == known =>
         {
@@ -204,7 +205,7 @@ pub(crate) fn record(
         (Write::Start(new_run), None) => EntryState::Waiting(Waits::Run(new_run.id.clone())),
         (Write::Emit { kind, payload, records }, None) => {
             check_event(kind, payload)?;
-            record::refuse_told(payload)?;
+            record::refuse_records_member(payload)?;
             let kept = record::check(records)?;
             EntryState::Done { result: Digest::of(b"null"), bytes: 4 + kept }
         }
@@ -214,7 +215,7 @@ pub(crate) fn record(
     };
     let tried = match &journal_write.write {
         Write::Begin => 1,
-        // An attempt whose beginning was recorded is counted already.
+        // An attempt whose beginning was recorded is already counted.
         Write::Failing(..) | Write::Done(_) | Write::Failed(_) => {
             u32::from(!matches!(known.map(|known| &known.state), Some(EntryState::Begun)))
         }
@@ -235,14 +236,14 @@ pub(crate) fn record(
     Ok(RecordOutcome::New(entry))
 }
 
-/// Refuses a line of one kind with what is written to another's. Somebody else's agent records work
-/// and nothing else: gates and questions have doors of their own.
+/// Refuses a write that does not fit the entry's kind. An outside agent may record only work: it
+/// opens gates and asks questions with commands of their own.
 fn must_fit(journal_write: &JournalWrite) -> Result<(), Refusal> {
     let kind = journal_write.entry.kind;
     let work = matches!(kind, EntryKind::Step | EntryKind::Once);
     let fits = match &journal_write.write {
         Write::Begin | Write::Failing(..) => work,
-        // Whatever a workflow calls can be refused.
+        // Every call of a workflow can be refused.
         Write::Failed(_) => true,
         Write::Done(_) => work || matches!(kind, EntryKind::Now | EntryKind::Random),
         Write::Open { .. } => kind == EntryKind::Gate,
@@ -257,7 +258,8 @@ fn must_fit(journal_write: &JournalWrite) -> Result<(), Refusal> {
     Err(Refusal::invalid("kind", format!("{kind} does not fit what is to be recorded")))
 }
 
-/// Refuses whoever is neither the worker that holds a run nor the agent that executes it.
+/// Refuses everybody but the worker that has claimed the run, or the outside agent that executes
+/// it.
 pub(crate) fn must_be_writer(run: &Run, fence: Fence, by: &Principal) -> Result<(), Refusal> {
     match fence {
         Fence::Epoch(epoch) => run.must_be_held(epoch),
@@ -271,7 +273,7 @@ pub(crate) fn must_be_writer(run: &Run, fence: Fence, by: &Principal) -> Result<
     }
 }
 
-/// Refuses what only a workflow says of itself.
+/// Refuses if the run is over, or is not executed by an outside agent.
 fn must_be_outside(run: &Run) -> Result<(), Refusal> {
     run.must_go_on()?;
     if run.state != RunState::Outside {
@@ -280,11 +282,11 @@ fn must_be_outside(run: &Run) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses code that does something else under a key than what was done under it.
+/// Refuses a write that does something else under a key than what was recorded under it.
 fn must_be_the_same(run: &Run, known: &Entry, journal_write: &JournalWrite) -> Result<(), Refusal> {
     let new = &journal_write.entry;
-    // Somebody else's agent need not say again what it said when it began, and has no branches that
-    // we know of.
+    // An outside agent need not repeat the input that it gave when it began the step, and we do not
+    // know its branches.
     let says_all = journal_write.fence != Fence::Owner;
     match known.differs_from(new.kind, new.input.or(known.input.filter(|_| !says_all)), new.ordinal) {
         Some(differs) if says_all => Err(Refusal::Changed { run: run.start.id.clone(), key: new.key.clone(), differs }),

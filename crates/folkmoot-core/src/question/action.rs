@@ -1,4 +1,4 @@
-//! What can be wanted of a question, and the rows that it takes.
+//! The actions on a question, and the rows that each needs.
 
 use super::{NewQuestion, Question, Reply, TypeDefaults, ask, ask::shown_contents, close, fetch, timer};
 use crate::{
@@ -8,32 +8,32 @@ use crate::{
     quota::Quota,
 };
 
-/// What can be wanted of a question.
+/// An action on a question.
 #[derive(Clone, Debug)]
 pub enum Action {
     Ask {
         new_question: Box<NewQuestion>,
-        /// What configuration says of questions of this type.
+        /// The configured defaults of questions of this type.
         defaults: TypeDefaults,
     },
     /// Answers, denies, skips or cancels a question.
     Close(Reply),
-    /// The asker of a denied question has heard it, or somebody who decides releases the asker from
-    /// it.
+    /// The asker of a denied question has fetched the denial, or a reviewer or admin releases the
+    /// asker from it.
     Fetch {
         question: QuestionId,
-        /// Why it is released.
+        /// Why the asker is released.
         reason: String,
     },
     /// A question's timer is due.
     TimerDue { question: QuestionId },
 }
 
-/// The rows of questions that were there.
+/// The rows of questions that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     pub question: Option<Question>,
-    /// What else holds the same agent, session and everyone.
+    /// Whether other holds are on the same targets.
     pub others: Others,
 }
 
@@ -49,7 +49,7 @@ impl Action {
 
     pub(crate) fn is_personal(&self) -> bool {
         match self {
-            // Whoever did not ask releases a denial by fetching it.
+            // A fetch by somebody who did not ask releases the asker.
             Action::Close(_) | Action::Fetch { .. } => true,
             // An agent asks with its own token.
             Action::Ask { .. } => false,

@@ -1,4 +1,4 @@
-//! Asking.
+//! Asking a question.
 
 use std::borrow::Cow;
 
@@ -17,39 +17,39 @@ use crate::{
     principal, text,
 };
 
-/// The most options that a question can offer.
+/// The maximum number of options of a question.
 const OPTIONS_MAX: usize = 50;
-/// All that an APPROVAL can be answered.
+/// The only answers to an APPROVAL.
 pub(super) const APPROVAL_OPTIONS: [&str; 2] = ["approve", "deny"];
 
-/// What an agent asks. What is `None` comes from the policy.
+/// A request to ask a question. `None` means the default: that of the policy, or the one that is
+/// named below.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewQuestion {
     /// Made by the caller, because core has no randomness.
     pub id: QuestionId,
-    /// The agent that asks; the asker itself unless it speaks for another.
+    /// The agent that asks. Defaults to the run's own agent if Folkmoot executes the run, and to
+    /// the caller otherwise.
     pub agent_id: Option<Name>,
-    /// The run for which it asks, and which must exist.
+    /// The run for which it asks. It must exist.
     pub run_id: Option<RunId>,
-    /// The session it works in; that of its run unless it is said.
+    /// The session that the agent works in. Defaults to that of its run.
     pub session_id: Option<SessionId>,
-    /// What sort of question.
     pub question_type: QuestionType,
     /// What is asked.
     pub text: String,
-    /// What can be answered; anything where this is empty.
+    /// The possible answers. If this is empty, any answer is possible.
     pub options: Vec<String>,
-    /// What its timeout answers.
+    /// The answer that counts if nobody answers before the timeout.
     pub default: Option<Value>,
-    /// How long until its timeout, and between reminders.
+    /// The time until its timeout, and between reminders.
     pub timeout: Option<Timeout>,
-    /// Widens the halt; never narrows what the type halts.
+    /// Can widen what the type halts, but never narrow it.
     pub halts: Option<Scope>,
-    /// What is looked at first.
     pub priority: Option<Priority>,
 }
 
-/// Judges a new question, and what asking it writes.
+/// Judges a new question and returns what to write.
 pub(super) fn judge(
     case: &Case<'_>,
     new_question: &NewQuestion,
@@ -62,12 +62,12 @@ pub(super) fn judge(
     }
     case.command.quota.allows_question(&case.command.by, loaded.usage)?;
     if let Some(name) = &new_question.agent_id {
-        principal::must_be_no_person("agent_id", name, &by.name, &case.principals)?;
+        principal::must_not_be_a_person("agent_id", name, &by.name, &case.principals)?;
     }
     ask_as(case, by, new_question, defaults, loaded.run.run.as_ref())
 }
 
-/// All that a new question writes, if `by` may ask it.
+/// Returns everything to write for a new question, if `by` may ask it.
 pub(crate) fn ask_as(
     case: &Case<'_>,
     by: &Principal,
@@ -88,12 +88,12 @@ pub(crate) fn ask_as(
     Ok(Commit { rows, events, timers, outcome: Outcome::Question(Box::new(question)), ..Commit::default() })
 }
 
-/// What a question is to show, by its digest.
+/// The digest of what a question will show.
 pub(crate) fn shown_contents(new_question: &NewQuestion) -> Cow<'static, [Digest]> {
     vec![Digest::of(new_question.text.as_bytes())].into()
 }
 
-/// Whether a question may be asked so. `run` is the run that it names.
+/// Judges whether the question may be asked like this. `run` is the run that it names.
 fn ask(
     new_question: &NewQuestion,
     by: &Principal,
@@ -117,9 +117,9 @@ fn ask(
     let options = options(new_question)?;
     let timeout = new_question.timeout.unwrap_or(defaults.timeout);
     check_timeout(timeout)?;
-    // A configured default that this question does not offer, or that its type cannot have, is
-    // none. Nor is it one where the question halts more than its type does: there silence answers
-    // only if that was asked for.
+    // The configured default is ignored if the question does not offer it as an option, if the type
+    // cannot have a default, or if the question halts more than its type does. In the last case
+    // silence counts as an answer only if the asker set a default.
     let widened = new_question.halts > question_type.halts();
     let is_allowed = |default: &Value| question_type.may_have_default() && !widened && is_offered(&options, default);
     let configured = defaults.default.clone().filter(is_allowed);
@@ -145,6 +145,7 @@ fn ask(
         halts: halts(new_question)?,
         priority: new_question.priority.unwrap_or_else(|| question_type.priority()),
         asked_by: by.name.clone(),
+        initiator: run.map(|run| run.start.initiator.clone()),
         asked_at: now,
         timeout,
         due: timeout.deadline(now),
@@ -154,8 +155,8 @@ fn ask(
     })))
 }
 
-/// The wider of what the type halts and what was asked for. Without a session there is none to
-/// halt.
+/// The wider of what the type halts and what the asker wants. Without a session, a type that halts
+/// the session halts only the agent.
 fn halts(new_question: &NewQuestion) -> Result<Option<Scope>, Refusal> {
     if new_question.halts == Some(Scope::Session) && new_question.session_id.is_none() {
         return Err(Refusal::invalid("session_id", "is missing: `halts: session` must say which session"));
@@ -186,7 +187,7 @@ fn options(new_question: &NewQuestion) -> Result<Vec<String>, Refusal> {
     Ok(options.clone())
 }
 
-/// Whether a question with these options can be answered so.
+/// Whether a question with these options can have this answer.
 pub(super) fn is_offered(options: &[String], answer: &Value) -> bool {
     options.is_empty() || answer.as_str().is_some_and(|answer| options.iter().any(|option| option == answer))
 }

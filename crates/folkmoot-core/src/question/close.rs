@@ -1,4 +1,4 @@
-//! Answering, denying, skipping and cancelling.
+//! Closing a question: answering, denying, skipping and cancelling it.
 
 use serde_json::Value;
 
@@ -10,11 +10,10 @@ use crate::{
     text,
 };
 
-/// What somebody says to a question.
+/// A request to close a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     pub question: QuestionId,
-    /// What they say.
     pub close: Close,
     pub reason: String,
 }
@@ -33,7 +32,7 @@ pub enum Close {
 }
 
 impl Close {
-    /// As errors and the log say it.
+    /// The verb that refusals and the log use.
     pub fn verb(&self) -> &'static str {
         match self {
             Close::Answer(_) => "answer",
@@ -44,11 +43,11 @@ impl Close {
     }
 }
 
-/// Judges what somebody says to a question, and what it writes. A refused attempt is recorded too.
+/// Judges a reply and returns what to write. A refused attempt is recorded too.
 pub(super) fn judge(case: &Case<'_>, reply: &Reply, loaded: Loaded) -> Result<Commit, RefusedWith> {
     let by = case.principal(reply.close.verb())?;
-    // An agent that tries to answer another's question is refused for what it is, and that is
-    // recorded: so it need not be visible.
+    // The question need not be visible to the caller: an agent that tries to answer another's
+    // question is refused because of its role, and the attempt is recorded.
     let unknown = || Refusal::UnknownQuestion { question: reply.question.clone() };
     let question = loaded.question.ok_or_else(unknown)?;
     match close(&question, reply, by, case.presence.map(PresenceClaim::presence), case.now) {
@@ -114,14 +113,14 @@ fn answered(question: &Question, answer: &Value) -> Result<(QuestionStatus, Opti
     Ok((if denies { QuestionStatus::Denied } else { QuestionStatus::Answered }, Some(answer.clone())))
 }
 
-/// People who may decide may close what others asked. An asker may only withdraw what halts nobody;
-/// an admin also what halts, and must then say why.
+/// Reviewers and admins may close what others asked. An asker may only skip or cancel their own
+/// question, and only if it halts nobody. An admin may also do so if it halts, with a reason.
 fn may_close(question: &Question, Reply { close, reason, .. }: &Reply, by: &Principal) -> Result<(), Refusal> {
     let verb = close.verb();
     let withdraws = match close {
         Close::Answer(_) | Close::Deny => false,
-        // Not whom it was asked for: what people and other agents ask in an agent's name is not the
-        // agent's to take back.
+        // Only the principal that asked, not the agent for which it was asked: an agent may not
+        // withdraw what people and other agents asked in its name.
         Close::Skip | Close::Cancel => question.asked_by == by.name,
     };
     match by.role {
@@ -137,7 +136,7 @@ fn may_close(question: &Question, Reply { close, reason, .. }: &Reply, by: &Prin
     }
 }
 
-/// The withdrawal of a question that waits, because its run is over.
+/// The event that cancels an open question because its run is over.
 pub(crate) fn withdraw(question: &Question, reason: &str, by: Name, now: Timestamp) -> QuestionEvent {
     let (status, reason) = (QuestionStatus::Cancelled, reason.to_owned());
     question.closes(Closure {

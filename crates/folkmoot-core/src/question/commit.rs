@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Question {
-    /// Everything that follows from one event on a question that was asked. `others` is what else
-    /// holds the same.
+    /// Applies an event to a question and returns everything to write. `others` says whether other
+    /// holds are on the same targets.
     pub(crate) fn commit_event(mut self, case: &Case<'_>, event: &QuestionEvent, others: Others) -> Commit {
         let before = self.clone();
         self.apply(event).expect("an event that the rules just allowed applies");
@@ -32,8 +32,8 @@ impl Question {
         }
     }
 
-    /// What the change did to agents, sessions and everyone, as further events of the question's
-    /// stream.
+    /// Says what the change did to agents, sessions and everyone, as further events of the
+    /// question's stream.
     pub(super) fn commit_notices(&mut self, case: &Case<'_>, before: Option<&Question>, others: Others) -> Vec<Fact> {
         let answer = self.closure().and_then(|closure| closure.answer.clone());
         let notices = notices(before.and_then(Question::hold).as_ref(), self.hold().as_ref(), others, answer.as_ref());
@@ -45,7 +45,7 @@ impl Question {
         notices.into_iter().map(&mut commit_notice).collect()
     }
 
-    /// An event of the question's stream, of which it is now the last.
+    /// The fact for an event that was just applied to the question.
     pub(super) fn fact(&self, case: &Case<'_>, event: &QuestionEvent) -> Fact {
         let mut fact = case.fact(self.id.as_str(), self.seq, event.kind(), event.payload(), self.session_id.as_ref());
         let speaks = matches!(event, QuestionEvent::Asked(_)) && self.agent_id != case.command.by.name();

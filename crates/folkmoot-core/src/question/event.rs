@@ -1,4 +1,4 @@
-//! What can happen to a question, and the fold that makes its row of it.
+//! The events of a question, and the fold that builds its row from them.
 
 use std::borrow::Cow;
 
@@ -7,50 +7,51 @@ use serde::{Deserialize, Serialize};
 use super::{Closure, Question, QuestionState, QuestionStatus};
 use crate::{Deadline, Fact, Name, Timestamp, event::CorruptLog, halt::Notice};
 
-/// A fact about one question. Every one names who asked, so that a subscriber can tell whose it is.
+/// An event of one question. Each names who asked, so that a subscriber can tell whose question it
+/// is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuestionEvent {
-    /// It waits.
+    /// It was asked like this.
     Asked(Box<Question>),
     /// Nobody has answered yet; it goes on waiting.
     Reminded {
         asked_by: Name,
-        /// For which agent.
+        /// The agent for which it was asked.
         agent_id: Name,
         /// When it reminds again.
         due: Deadline,
     },
-    /// It does not wait any more.
+    /// It was closed.
     Closed {
         asked_by: Name,
-        /// For which agent.
+        /// The agent for which it was asked.
         agent_id: Name,
-        /// How it was closed.
         closure: Box<Closure>,
     },
-    /// The asker of a denied question has heard it, or somebody who decides has released it.
+    /// The asker of a denied question has fetched the denial, or a reviewer or admin has released
+    /// the asker.
     Fetched {
         asked_by: Name,
-        /// For which agent.
+        /// The agent for which it was asked.
         agent_id: Name,
         fetched_at: Timestamp,
-        /// Who released it, where it was not the asker who heard it.
+        /// Who released the asker; `None` if the asker fetched it.
         released_by: Option<Name>,
-        /// Why it was released.
+        /// Why the asker was released.
         reason: String,
     },
     /// Somebody tried to close it, and was refused.
     Refused(RefusedAttempt),
-    /// It halted something, or released it.
+    /// It halted or released an agent, a session or everyone.
     Noticed(Box<Notice>),
 }
 
-/// What somebody tried, and why they were refused.
+/// What somebody tried to do to a question or halt, and why it was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedAttempt {
     /// Who asked the question, or raised the halt.
     pub asked_by: Name,
-    /// What they tried.
+    /// The verb that they tried.
     pub attempted: Cow<'static, str>,
     /// The refusal's stable code.
     pub code: String,
@@ -127,7 +128,7 @@ impl QuestionEvent {
         written.expect("structs of texts and integers are JSON")
     }
 
-    /// The event that a logged fact holds.
+    /// Reads the event from a logged fact.
     pub fn read(fact: &Fact) -> Result<Self, CorruptLog> {
         match fact.kind.as_ref() {
             "question.asked" => Ok(QuestionEvent::Asked(CorruptLog::parse(fact)?)),
@@ -158,7 +159,7 @@ impl QuestionEvent {
 }
 
 impl Question {
-    /// The row that a stream of facts makes.
+    /// Builds the row from the facts of its stream.
     pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<Question, CorruptLog> {
         let mut facts = facts.into_iter();
         let first = facts.next().ok_or_else(|| CorruptLog("there are no events".to_owned()))?;
@@ -173,7 +174,7 @@ impl Question {
         })
     }
 
-    /// Moves the row on by one event. The only way in which a row ever changes.
+    /// Applies one event to the row. A row never changes in any other way.
     pub fn apply(&mut self, event: &QuestionEvent) -> Result<(), CorruptLog> {
         self.seq += 1;
         match (event, &mut self.state) {

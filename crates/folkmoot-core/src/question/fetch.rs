@@ -1,4 +1,4 @@
-//! The end of a denial's hold: its asker has heard it, or somebody who decides has released it.
+//! Ending the hold of a denial: its asker fetches it, or a reviewer or admin releases the asker.
 
 use super::{Loaded, Question, QuestionEvent, QuestionStatus};
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
     text,
 };
 
-/// Judges a fetch, and what it writes. A verb of its own, so that whoever cancels a question at the
-/// moment at which another denies it releases nobody.
+/// Judges a fetch and returns what to write. It is a verb of its own, so that somebody who cancels
+/// a question at the moment at which another person denies it does not release the asker.
 pub(super) fn judge(case: &Case<'_>, id: &QuestionId, reason: &str, loaded: Loaded) -> Result<Commit, RefusedWith> {
     let by = case.principal("fetch an answer")?;
     let question = loaded.question.filter(|question| question.may_be_seen_by(by));
@@ -19,19 +19,19 @@ pub(super) fn judge(case: &Case<'_>, id: &QuestionId, reason: &str, loaded: Load
     }
 }
 
-/// What a fetch changes; `None` where there is nothing to fetch, or somebody looks who neither
-/// asked nor decides.
+/// The event of a fetch; `None` if there is no denial to fetch, or if the caller neither asked nor
+/// may decide.
 fn fetch(question: &Question, reason: &str, by: &Principal, now: Timestamp) -> Result<Option<QuestionEvent>, Refusal> {
     text::check("reason", reason, text::REASON_BYTES_MAX)?;
-    if question.is_unheard_denial() && question.is_asked_by(by) {
+    if question.is_unfetched_denial() && question.is_asked_by(by) {
         return Ok(Some(heard(question, None, String::new(), now)));
     }
     Ok(release(question, reason, by.name.clone(), now).filter(|_| by.role.decides()))
 }
 
-/// The release of a denial that its asker has not heard; `None` where it is none.
+/// The event that releases the asker of a denial that was not fetched; `None` if there is none.
 pub(crate) fn release(question: &Question, reason: &str, by: Name, now: Timestamp) -> Option<QuestionEvent> {
-    question.is_unheard_denial().then(|| heard(question, Some(by), reason.to_owned(), now))
+    question.is_unfetched_denial().then(|| heard(question, Some(by), reason.to_owned(), now))
 }
 
 fn heard(question: &Question, released_by: Option<Name>, reason: String, now: Timestamp) -> QuestionEvent {
@@ -40,8 +40,8 @@ fn heard(question: &Question, released_by: Option<Name>, reason: String, now: Ti
 }
 
 impl Question {
-    /// Whether it was denied, and goes on holding its asker because nobody has heard that yet.
-    pub fn is_unheard_denial(&self) -> bool {
+    /// Whether it was denied, and the denial was neither fetched nor released yet.
+    pub fn is_unfetched_denial(&self) -> bool {
         self.closure().is_some_and(|closure| closure.status == QuestionStatus::Denied && closure.fetched_at.is_none())
     }
 }

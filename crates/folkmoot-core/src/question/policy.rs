@@ -1,4 +1,4 @@
-//! What configuration says about questions.
+//! The configured defaults of questions.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,21 +7,21 @@ use serde_json::Value;
 use super::QuestionType;
 use crate::{Refusal, Timeout, text};
 
-/// What each type of question does unless it says otherwise.
+/// The defaults of each type of question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuestionPolicy(BTreeMap<QuestionType, TypeDefaults>);
 
-/// What a type of question does unless it says otherwise.
+/// The defaults of one type of question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeDefaults {
-    /// How long until its timeout, and between reminders.
+    /// The time until its timeout, and between reminders.
     pub timeout: Timeout,
-    /// What its timeout answers.
+    /// The answer that counts if nobody answers before the timeout.
     pub default: Option<Value>,
 }
 
 impl QuestionPolicy {
-    /// What questions of this type do.
+    /// The configured defaults of this type, or else the built-in ones.
     pub fn defaults(&self, question_type: QuestionType) -> TypeDefaults {
         self.0.get(&question_type).cloned().unwrap_or_else(|| built_in(question_type))
     }

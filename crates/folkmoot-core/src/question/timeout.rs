@@ -1,11 +1,11 @@
-//! What happens when a question's time has come: its default, a reminder, or nothing more.
+//! What happens at a question's timeout: its default counts, it reminds, or it expires.
 
 use super::{
     AtTimeout, Closure, Question, QuestionEvent, QuestionState, QuestionStatus, close::by_the_clock, remind::remind,
 };
 use crate::Timestamp;
 
-/// Judges a timer that came round; `None` where there is nothing (or nothing more) to do.
+/// The event that follows when the timer fires; `None` if there is nothing (or nothing more) to do.
 pub(crate) fn time_out(question: &Question, now: Timestamp) -> Option<QuestionEvent> {
     match &question.state {
         QuestionState::Closed(_) => return None,

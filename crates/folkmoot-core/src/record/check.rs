@@ -1,4 +1,4 @@
-//! What may be kept.
+//! Checks of records before they are kept.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use crate::{Refusal, canonical, text};
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
 /// The longest JSON of all fields of a record, in bytes.
 pub const FIELDS_BYTES_MAX: usize = 4 << 20;
-/// The longest all records that are kept with one event can be together, in bytes.
+/// The maximum length of all records of one event together, in bytes.
 pub const KEPT_BYTES_MAX: usize = 16 << 20;
-/// The most records with one event.
+/// The maximum number of records of one event.
 pub const RECORDS_MAX: usize = 64;
 
 /// The longest name of a collection, a field or a text, in bytes.
 const WORD_BYTES_MAX: usize = 64;
 /// The longest id, in bytes.
 const ID_BYTES_MAX: usize = 200;
-/// Longer than anybody waits: a hundred years.
+/// The longest time after which a record may expire: a hundred years.
 const EXPIRES_AFTER_MAX: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
-/// What [`RecordView::read`](super::RecordView::read) adds to the fields.
+/// The members that [`RecordView::read`](super::RecordView::read) adds to the fields.
 const ADDED: [&str; 3] = ["run_id", "place", "at"];
 
-/// Refuses records that cannot be kept; otherwise says how many bytes they have.
+/// Refuses records that cannot be kept; otherwise returns how many bytes they have.
 pub(crate) fn check(records: &[NewRecord]) -> Result<u64, Refusal> {
     if records.len() > RECORDS_MAX {
         let problem = format!("are {}; at most {RECORDS_MAX} are kept with one event", records.len());
@@ -39,8 +39,8 @@ pub(crate) fn check(records: &[NewRecord]) -> Result<u64, Refusal> {
     Ok(bytes as u64)
 }
 
-/// Refuses an event that says itself what only Folkmoot says: which records were kept with it.
-pub(crate) fn refuse_told(payload: &str) -> Result<(), Refusal> {
+/// Refuses a payload that already has the member in which Folkmoot writes which records were kept.
+pub(crate) fn refuse_records_member(payload: &str) -> Result<(), Refusal> {
     if serde_json::from_str::<Map<String, Value>>(payload).is_ok_and(|payload| payload.contains_key(MEMBER)) {
         let problem = format!("has a member `{MEMBER}`, in which Folkmoot says what was kept; call it otherwise");
         return Err(Refusal::invalid("payload", problem));
@@ -70,14 +70,14 @@ fn check_one(record: &NewRecord) -> Result<usize, Refusal> {
     Ok(written + texts.values().map(String::len).sum::<usize>())
 }
 
-/// The length of fields that can be kept.
+/// Refuses fields that cannot be kept; otherwise returns the length of their JSON.
 fn check_fields(fields: &Map<String, Value>) -> Result<usize, Refusal> {
     let fields = Value::Object(fields.clone());
     text::json("fields", &fields)?;
     if text::holds_nul(&fields) {
         return Err(Refusal::invalid("fields", "hold the character U+0000, which cannot be stored; remove it"));
     }
-    // A number that is no integer reads back differently from each database.
+    // Each database reads back a number that is not an integer differently.
     let Some(written) = canonical::canonical(&fields) else {
         let problem = "have a number that is no integer, or a name that is not ASCII; write it as text";
         return Err(Refusal::invalid("fields", problem));

@@ -5,24 +5,25 @@ use serde_json::json;
 use super::{PLACES, Record, told};
 use crate::{Digest, Principal, Refusal, Role, run::Run, text};
 
-/// How the only event ends that a run has after its end: a text of a record was replaced.
+/// The suffix of the only kind of event that a run can have after its end: a text of a record was
+/// replaced.
 const CORRECTED: &str = "_corrected";
 
-/// What an admin wants a record to say.
+/// An admin's request to replace a text of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Correction {
-    /// The record as it is. Only this text of it ever changes, so it may have been read before the
-    /// command's transaction.
+    /// The record as it is. It may have been read before the command's transaction, because after
+    /// the end of its run nothing but this text ever changes in it.
     pub record: Record,
     /// The name of the text.
     pub name: String,
-    /// What the text is to be, in place of what it is now.
+    /// The new text.
     pub text: String,
     pub reason: String,
 }
 
 impl Correction {
-    /// Judges it: the row that replaces the record's, and the kind and payload of the event that
+    /// Judges it, and returns the new row of the record, and the kind and payload of the event that
     /// says so.
     pub(crate) fn correct(&self, run: &Run, by: &Principal) -> Result<(Record, String, String), Refusal> {
         match by.role {

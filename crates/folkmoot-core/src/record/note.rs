@@ -1,4 +1,4 @@
-//! What the log says of rows.
+//! Notes: what the log says about the rows of records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,26 +7,26 @@ use serde_json::{Map, Value};
 
 use crate::{CorruptLog, Digest, Event, Fact, Refusal, event::EventKind};
 
-/// Under which name an event tells of the rows that were kept with it.
+/// The member of an event's payload that has the notes of the records that were kept with it.
 pub(super) const MEMBER: &str = "records";
 
-/// What an event of the log says of one row: its digest, and the content that it uses.
+/// What an event says about the row of one record: its digest, and the texts that it has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordNote {
     pub collection: String,
-    /// Which one, in its run.
+    /// The id of the record in its run and collection.
     pub id: String,
-    /// Of the canonical JSON of all that the row says.
+    /// The digest of the canonical JSON of the whole row.
     pub digest: Digest,
-    /// The texts that the row shows.
+    /// The digests of the record's texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contents: Vec<Digest>,
-    /// It goes when its time is over, and is not missed.
+    /// Whether the row expires, so that it is no problem if it is missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fleeting: bool,
 }
 
-/// The payload of an event, and in it what is kept with it.
+/// The payload of an event, with the notes of the records that are kept with it.
 pub(crate) fn told(payload: &str, notes: &[RecordNote]) -> Result<String, Refusal> {
     if notes.is_empty() {
         return Ok(payload.to_owned());
@@ -37,7 +37,8 @@ pub(crate) fn told(payload: &str, notes: &[RecordNote]) -> Result<String, Refusa
     Ok(Value::Object(fields).to_string())
 }
 
-/// The rows that a run should have, by what its events say, in order of collection and id.
+/// The notes of the rows that a run should have according to its events, in the order of collection
+/// and id.
 pub(crate) fn notes<'a>(facts: impl Iterator<Item = &'a Fact>) -> Result<Vec<RecordNote>, CorruptLog> {
     let mut last = BTreeMap::new();
     for fact in facts {
@@ -48,7 +49,7 @@ pub(crate) fn notes<'a>(facts: impl Iterator<Item = &'a Fact>) -> Result<Vec<Rec
     Ok(last.into_values().collect())
 }
 
-/// All texts that records of a run show or have shown.
+/// The digests of all texts that records of a run have or had.
 pub(crate) fn contents(events: &[Event]) -> BTreeSet<Digest> {
     events.iter().filter_map(|event| of(&event.fact).ok()).flatten().flat_map(|note| note.contents).collect()
 }
@@ -59,7 +60,7 @@ fn of(fact: &Fact) -> Result<Vec<RecordNote>, CorruptLog> {
         #[serde(default)]
         records: Vec<RecordNote>,
     }
-    // Anything but an object tells of nothing.
+    // A payload that is not an object has no notes.
     if EventKind::is_ours(&fact.kind) || !fact.payload.trim_start().starts_with('{') {
         return Ok(Vec::new());
     }

@@ -1,36 +1,36 @@
-//! What can be asked of records.
+//! Queries of records.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{Name, RunId};
 
-/// Which records.
+/// Which records to return.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RecordQuery {
-    /// Only of this collection; of any where it is empty.
+    /// Only records of this collection; of any if it is empty.
     pub collection: String,
-    /// Only of these runs; of any where none is named.
+    /// Only records of these runs; of any if this is empty.
     pub runs: Vec<RunId>,
-    /// Only of runs that this principal started.
+    /// Only records of runs that this principal started.
     pub initiated_by: Option<Name>,
-    /// Only these; any where none is named.
+    /// Only records with these ids; any if this is empty.
     pub ids: Vec<String>,
-    /// Only those of which each of these fields has one of these values.
+    /// Only records in which each of these fields has one of its values.
     pub fields: Vec<(&'static str, Vec<Value>)>,
-    /// Only those whose text of this name was not erased.
+    /// Only records whose text of this name was not erased.
     pub with_text: Option<&'static str>,
     pub order: RecordOrder,
-    /// At most so many.
+    /// The maximum number of records.
     pub limit: u32,
 }
 
-/// In which order, and from where on.
+/// In which order to return records, and where to begin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum RecordOrder {
-    /// As they were written, only those after this place.
+    /// As they were written, beginning after this place.
     Place { after: Option<u64> },
-    /// By their ids as bytes, only those after this one.
+    /// By their ids, compared as bytes, beginning after this one.
     Id { after: Option<String> },
     /// The newest first.
     Newest,
@@ -42,13 +42,13 @@ impl Default for RecordOrder {
     }
 }
 
-/// A view over records that a workflow brings, so that people can query them with SQL as a table.
+/// A view over records that a workflow defines, so that people can query them with SQL as a table.
 ///
 /// It reads `record_fields`, which has the columns of a record, with `fields` and `texts` as JSON:
 /// `CAST(fields ->> 'round' AS INTEGER)`. One text serves both databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     pub name: &'static str,
-    /// The `SELECT` that it is.
+    /// Its `SELECT` statement.
     pub sql: &'static str,
 }

@@ -1,4 +1,4 @@
-//! What can be wanted of a run, and the rows that it takes.
+//! The actions on a run, and the rows that each needs.
 
 use super::{
     Conclusion, NewRun, ParkRequest, Run, as_agent, cancel, claim, correct, end, park, record, resume, start, stop,
@@ -13,11 +13,11 @@ use crate::{
     record::Correction,
 };
 
-/// What can be wanted of a run.
+/// An action on a run.
 #[derive(Clone, Debug)]
 pub enum Action {
     Start(Box<NewRun>),
-    /// A worker takes a run.
+    /// A worker takes a run, to work on it.
     Claim {
         run: RunId,
         /// The worker's node.
@@ -25,7 +25,7 @@ pub enum Action {
     },
     /// Writes to a run's journal.
     Record(Box<JournalWrite>),
-    /// A worker has nothing to do for a run.
+    /// A worker gives up a run in which every branch waits.
     Park(ParkRequest),
     /// A run's timer is due.
     TimerDue {
@@ -36,15 +36,15 @@ pub enum Action {
         run: RunId,
         /// The claim under which it was worked on.
         epoch: u64,
-        /// Which sort of problem.
+        /// The kind of problem, as a code.
         code: String,
         /// What happened, and what to do.
         message: String,
     },
-    /// A run reached its end.
+    /// A run has completed or failed.
     End {
         run: RunId,
-        /// Why it may be said.
+        /// As whom the caller ends it.
         fence: Fence,
         conclusion: Conclusion,
     },
@@ -53,7 +53,7 @@ pub enum Action {
         run: RunId,
         reason: String,
     },
-    /// Lets a run that stopped go on.
+    /// Lets a run go on that stopped or waits for a provider.
     Resume {
         run: RunId,
     },
@@ -64,38 +64,38 @@ pub enum Action {
 /// The rows of runs that a command needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs<'a> {
-    /// This run, with its wake-ups, whether its node lives, and whether its parent is over.
+    /// This run, how often it was woken, until when its node is alive, and whether its parent is
+    /// over.
     pub id: Option<&'a RunId>,
-    /// That run's questions that wait or hold somebody.
+    /// That run's questions that are open or hold somebody.
     pub open_questions: bool,
-    /// Of that run's gates those that wait, the last one that stopped it, the last one that is to
-    /// come back changed, and the last one that people approved.
+    /// Of that run's gates: those that are pending, the last one that stopped it, the last one for
+    /// which an adjustment was requested, and the last one that people approved.
     pub gates: bool,
-    /// This line of that run's journal.
+    /// This entry of that run's journal.
     pub entry: Option<&'a EntryKey>,
-    /// Whether something holds each of these agents in this session.
+    /// Whether any of these agents is not held in this session.
     pub held: Option<(&'a [Name], &'a SessionId)>,
 }
 
-/// The rows of runs that were there.
+/// The rows of runs that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     pub run: Option<Run>,
-    /// How often something has changed for it.
+    /// How often the run was woken, because something has changed for it.
     pub wakes: u64,
-    /// Until when the node that holds it is known to live.
+    /// Until when the node that has claimed it is known to be alive.
     pub alive_until: Option<Timestamp>,
     /// Whether the run that started it is over.
     pub parent_over: bool,
-    /// Its gates: at least those that wait, the last one that stopped it, and the last one that
-    /// people approved.
+    /// Its gates: at least those that are listed at [`Needs::gates`].
     pub gates: Vec<Gate>,
-    /// Its questions that wait, or hold somebody because a denial was not fetched, each with
-    /// whether anything but these questions holds what it holds.
+    /// Its questions that are open, or hold somebody because a denial was not fetched. Each comes
+    /// with whether holds other than these questions are on the same targets.
     pub open_questions: Vec<(Question, Others)>,
-    /// The line of its journal.
+    /// The entry of its journal.
     pub entry: Option<Entry>,
-    /// Of the agents that were asked about, whether one is held by nothing.
+    /// Whether any of the agents in [`Needs::held`] is not held.
     pub any_agent_free: bool,
 }
 
@@ -154,9 +154,10 @@ impl Action {
             }
             Action::Record(journal_write) => {
                 (needs.id, needs.entry) = (Some(&journal_write.run), Some(&journal_write.entry.key));
-                needs.gates = journal_write.waits_for_gates();
+                needs.gates = journal_write.is_blocked_by_gates();
                 all.contents = journal_write.shown_contents();
-                // Whom a workflow names was looked at when it was started, or is its code's to say.
+                // The names that a workflow uses were checked when it was started, or come from its
+                // code.
                 if journal_write.fence == Fence::Owner {
                     all.principals = journal_write.entry.agent_id.iter().cloned().collect();
                 }

@@ -11,7 +11,7 @@ use crate::{
     text,
 };
 
-/// Judges a cancellation, and what it writes.
+/// Judges a cancellation and returns what to write.
 pub(super) fn judge(case: &Case<'_>, id: &RunId, reason: &str, mut loaded: Loaded) -> Result<Commit, RefusedWith> {
     let run = Run::found(loaded.run.take(), id)?;
     match &case.command.by {
@@ -22,7 +22,7 @@ pub(super) fn judge(case: &Case<'_>, id: &RunId, reason: &str, mut loaded: Loade
     Ok(commit_end(case, run, &event, &Ender::of(&case.command.by, None), loaded))
 }
 
-/// Whether `by` may cancel it was judged before.
+/// The event that cancels the run. The caller has checked that `by` may do so.
 fn cancel(run: &Run, reason: &str, by: Name, now: Timestamp) -> Result<RunEvent, Refusal> {
     run.must_go_on()?;
     text::check("reason", reason, text::REASON_BYTES_MAX)?;

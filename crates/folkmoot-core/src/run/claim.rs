@@ -1,4 +1,4 @@
-//! Taking a run: by a worker, for as long as its node lives.
+//! Claiming a run: a worker takes it, for as long as its node is alive.
 
 use super::{Loaded, Run, RunEvent, RunState, timer::clear_parked};
 use crate::{
@@ -6,13 +6,13 @@ use crate::{
     judge::{Case, RefusedWith},
 };
 
-/// Judges a claim, and what it writes.
+/// Judges a claim and returns what to write.
 pub(super) fn judge(case: &Case<'_>, id: &RunId, node: &Name, loaded: Loaded) -> Result<Commit, RefusedWith> {
     case.must_be_system("claim a run")?;
     let run = Run::found(loaded.run, id)?;
     if loaded.parent_over && run.ending().is_none() {
-        // What a run starts ends with it, wherever it was when that happened: it is not claimed,
-        // but cancelled.
+        // A run ends with its parent, in whichever state it is. So it is not claimed here, and the
+        // worker cancels it instead.
         return Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() });
     }
     let event = claim(&run, node, loaded.wakes, loaded.alive_until, case.now)?;
@@ -23,8 +23,7 @@ pub(super) fn judge(case: &Case<'_>, id: &RunId, node: &Name, loaded: Loaded) ->
     Ok(commit)
 }
 
-/// `alive_until` is the moment until which the node that holds the run is known to
-/// live.
+/// `alive_until` is the moment until which the node that has claimed the run is known to be alive.
 fn claim(
     run: &Run,
     claimant: &Name,
@@ -36,8 +35,8 @@ fn claim(
     match &run.state {
         RunState::Pending => {}
         RunState::Parked(parked) if wakes > parked.wakes => {}
-        // Its node is dead, or does not know that it has it: whether the last claim was written was
-        // never told.
+        // Its node is dead; or its node claims it again, because it never learned whether its last
+        // claim was written.
         RunState::Running { node, .. } if node == claimant || alive_until.is_none_or(|until| until <= now) => {}
         RunState::Outside | RunState::Running { .. } | RunState::Parked(_) | RunState::Stopped { .. } => {
             return Err(taken);

@@ -1,4 +1,4 @@
-//! What an event of a run writes, and as whom.
+//! What an event of a run writes, and which principal writes it.
 
 use super::{Run, RunEvent};
 use crate::{
@@ -10,10 +10,11 @@ impl Run {
         run.ok_or_else(|| Refusal::UnknownRun { run: id.clone() })
     }
 
-    /// As whom something is written for a run: as its workflow, or as somebody who may know of it.
+    /// The principal that writes for a run: its workflow, or a caller who may see the run and is no
+    /// viewer.
     pub(super) fn writer(&self, case: &Case<'_>, fence: Fence, verb: &'static str) -> Result<Principal, Refusal> {
         match fence {
-            // The epoch is what counts; this keeps out whoever only guessed it.
+            // The epoch is checked elsewhere. This keeps out callers who only guessed it.
             Fence::Epoch(_) => match &case.command.by {
                 Actor::Principal(by) if by.name != self.speaker().name => {
                     Err(Refusal::NotYours { run: self.start.id.clone() })
@@ -28,7 +29,7 @@ impl Run {
         }
     }
 
-    /// Everything that follows from one event on a run, but for its timer.
+    /// Applies an event to a run and returns everything to write, except for its timer.
     pub(super) fn commit_event(mut self, case: &Case<'_>, event: &RunEvent) -> Commit {
         self.apply(event, None).expect("an event that the rules just allowed applies");
         let events = vec![self.fact(case, event)];
@@ -36,7 +37,7 @@ impl Run {
         Commit { rows, events, outcome: Outcome::Run(Box::new(self)), ..Commit::default() }
     }
 
-    /// An event of the run's stream, of which it is now the last.
+    /// The fact for an event that was just applied to the run.
     pub(super) fn fact(&self, case: &Case<'_>, event: &RunEvent) -> Fact {
         let stream = run::stream(&self.start.id);
         case.fact(&stream, self.seq, event.kind(), event.payload(), Some(&self.start.session_id))

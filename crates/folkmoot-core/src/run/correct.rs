@@ -7,7 +7,7 @@ use crate::{
     record::Correction,
 };
 
-/// Judges a correction, and what it writes.
+/// Judges a correction and returns what to write.
 pub(super) fn judge(case: &Case<'_>, correction: &Correction, run: Option<Run>) -> Result<Commit, RefusedWith> {
     let run = Run::found(run, &correction.record.run_id)?;
     let (record, kind, payload) = correction.correct(&run, case.principal("correct a record")?)?;

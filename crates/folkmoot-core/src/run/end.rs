@@ -1,4 +1,4 @@
-//! Ending a run: it has its outcome, and never changes again.
+//! Ending a run: it gets its outcome, and never changes again (except for corrected records).
 
 use serde::{Deserialize, Serialize};
 
@@ -18,37 +18,36 @@ use crate::{
 /// The longest output, in bytes of its JSON.
 pub const OUTPUT_BYTES_MAX: usize = 4 << 20;
 
-/// How a run came to its end.
+/// How a run ended, as its workflow or agent reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conclusion {
-    /// It reached its end, with this JSON.
+    /// It reached its end.
     Completed {
-        /// What it gives.
+        /// Its result, as JSON.
         output: String,
     },
     /// It ended with an error.
     Failed {
-        /// Which sort of error.
+        /// The kind of error, as a code.
         code: String,
         message: String,
     },
 }
 
-/// What became of a run.
+/// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
-    /// In one word.
     pub outcome: RunOutcome,
-    /// What it gave; the JSON itself is an artifact.
+    /// The digest of its result. The JSON itself is an artifact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Digest>,
-    /// Which sort of error, where it is one.
+    /// The kind of error, as a code; empty if it did not fail.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub code: String,
     /// What happened, or why it was cancelled.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// Who ended it: its workflow, its agent, or whoever cancelled it.
+    /// Who ended it: its workflow, its agent, or the one who cancelled it.
     pub by: Name,
     pub at: Timestamp,
 }
@@ -66,7 +65,7 @@ vocabulary! {
 }
 
 impl Ending {
-    /// The status that the run has with it.
+    /// The run's status after this ending.
     pub fn status(&self) -> RunStatus {
         match self.outcome {
             RunOutcome::Completed => RunStatus::Completed,
@@ -76,7 +75,7 @@ impl Ending {
     }
 }
 
-/// Judges an end, and what it writes.
+/// Judges an end and returns what to write.
 pub(super) fn judge(
     case: &Case<'_>,
     id: &RunId,
@@ -86,7 +85,7 @@ pub(super) fn judge(
 ) -> Result<Commit, RefusedWith> {
     let run = Run::found(loaded.run.take(), id)?;
     let by = run.writer(case, fence, "end a run")?;
-    if fence == Fence::Owner && ended_so(&run, conclusion, &by.name) {
+    if fence == Fence::Owner && has_ended_with(&run, conclusion, &by.name) {
         return Ok(Commit { outcome: Outcome::Run(Box::new(run)), ..Commit::default() });
     }
     journal::must_be_writer(&run, fence, &by)?;
@@ -94,8 +93,8 @@ pub(super) fn judge(
         must_have_ended_its_steps(&run, conclusion)?;
         if matches!(conclusion, Conclusion::Completed { .. }) {
             must_have_no_pending_gate(&run, &loaded.gates)?;
-            // What is to come back changed may be worked on, and is not done before people have
-            // approved it.
+            // After a gate requested an adjustment the agent may go on working, but the run is not
+            // complete before people have approved the result.
             must_not_be_stopped(&run, &loaded.gates, |gate| gate.stopped_at().is_some())?;
         }
     }
@@ -107,8 +106,9 @@ pub(super) fn judge(
     Ok(commit)
 }
 
-/// Whether a run that is over ended just so: whoever says it again is not told that it cannot.
-fn ended_so(run: &Run, conclusion: &Conclusion, by: &Name) -> bool {
+/// Whether the run has already ended in the same way, by the same principal. Repeating the end is
+/// then not refused.
+fn has_ended_with(run: &Run, conclusion: &Conclusion, by: &Name) -> bool {
     let Some(ending) = run.ending().filter(|ending| ending.by == *by) else { return false };
     match conclusion {
         Conclusion::Completed { output } => ending.output == Some(Digest::of(output.as_bytes())),
@@ -118,7 +118,7 @@ fn ended_so(run: &Run, conclusion: &Conclusion, by: &Name) -> bool {
     }
 }
 
-/// Refuses an agent that says its work is done while it has not said what became of some of it.
+/// Refuses to complete a run that has steps that were begun and not ended.
 fn must_have_ended_its_steps(run: &Run, conclusion: &Conclusion) -> Result<(), Refusal> {
     match conclusion {
         Conclusion::Completed { .. } if run.begun > 0 => {
@@ -128,7 +128,7 @@ fn must_have_ended_its_steps(run: &Run, conclusion: &Conclusion) -> Result<(), R
     }
 }
 
-/// The end that `by` says. Whether it may say so was judged before.
+/// The event that ends the run. The caller has checked that `by` may do so.
 pub(super) fn end(run: &Run, conclusion: &Conclusion, by: Name, now: Timestamp) -> Result<RunEvent, Refusal> {
     run.must_go_on()?;
     let none = Ending {

@@ -1,4 +1,4 @@
-//! What can happen to a run, and the fold that makes its row and its journal of it.
+//! The events of a run, and the fold that builds its row and its journal from them.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -12,29 +12,30 @@ use crate::{
     record,
 };
 
-/// A fact about one run.
+/// An event of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunEvent {
-    /// It exists.
+    /// It was started.
     Started(Box<RunStart>),
-    /// A worker took it: for the first time, after it was parked, or from a node that died.
+    /// A worker took it: for the first time, after it was parked or resumed, or from a node that
+    /// died.
     Claimed {
         /// Who started the run.
         initiator: Name,
         /// The worker's node.
         node: Name,
-        /// Higher than every one before.
+        /// One higher than that of the claim before.
         epoch: u64,
         at: Timestamp,
     },
-    /// A line was written to its journal.
+    /// An entry of its journal was written.
     Recorded {
         /// Who started the run.
         initiator: Name,
-        /// As it now is.
+        /// The entry as it now is.
         entry: Box<Entry>,
     },
-    /// The workflow told the feed something of its own.
+    /// The workflow emitted an event of its own; or a record was corrected.
     Emitted {
         /// `noun.verb`.
         kind: String,
@@ -46,7 +47,6 @@ pub enum RunEvent {
     Parked {
         /// Who started the run.
         initiator: Name,
-        /// How it waits.
         parked: Parked,
         at: Timestamp,
     },
@@ -54,16 +54,16 @@ pub enum RunEvent {
     Stopped {
         /// Who started the run.
         initiator: Name,
-        /// Which sort of problem.
+        /// The kind of problem, as a code.
         code: String,
         message: String,
         at: Timestamp,
     },
-    /// Somebody has looked at it, and it can go on.
+    /// Somebody resumed it.
     Reopened {
         /// Who started the run.
         initiator: Name,
-        /// Who says so.
+        /// Who resumed it.
         by: Name,
         at: Timestamp,
     },
@@ -153,7 +153,8 @@ impl RunEvent {
         written.expect("structs of texts and integers are JSON")
     }
 
-    /// The event that a logged fact holds. What is none of ours is the workflow's own.
+    /// Reads the event from a logged fact. A kind with a noun of its own is an event of the
+    /// workflow.
     pub fn read(fact: &Fact) -> Result<Self, CorruptLog> {
         let at = fact.at;
         match fact.kind.as_ref() {
@@ -204,7 +205,7 @@ impl RunEvent {
 }
 
 impl Run {
-    /// The row and the journal that a stream of facts makes.
+    /// Builds the row and the journal from the facts of the stream.
     pub fn fold<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Result<(Run, BTreeMap<EntryKey, Entry>), CorruptLog> {
         let mut facts = facts.into_iter();
         let first = facts.next().ok_or_else(|| CorruptLog("there are no events".to_owned()))?;
@@ -229,8 +230,8 @@ impl Run {
         Ok((run, journal))
     }
 
-    /// Moves the row on by one event; `known` is the entry that a record replaces. The only way in
-    /// which a row ever changes.
+    /// Applies one event to the row. A row never changes in any other way. `known` is the journal
+    /// entry that the event replaces, if there is one.
     pub fn apply(&mut self, event: &RunEvent, known: Option<&Entry>) -> Result<(), CorruptLog> {
         if self.ending().is_some() {
             if record::is_correction(&event.kind()) {
@@ -247,7 +248,8 @@ impl Run {
                 if *epoch != self.epoch + 1 {
                     return Err(CorruptLog(format!("claim {epoch} follows claim {}", self.epoch)));
                 }
-                // The node that had it died at some time after its last word.
+                // If a node had it, that node died at some time after the last event. Only the time
+                // until that event counts.
                 self.stop_clock(self.moved_at);
                 self.epoch = *epoch;
                 self.state = RunState::Running { node: node.clone(), since: at };

@@ -1,9 +1,9 @@
-//! How the gates of a run hold it that somebody else's agent executes.
+//! How gates stop a run that an outside agent executes.
 
 use super::Run;
 use crate::{Gate, Refusal};
 
-/// Refuses to go on with a run that somebody else's agent executes while one of its gates waits.
+/// Refuses to go on with such a run while one of its gates is pending.
 pub(super) fn must_have_no_pending_gate(run: &Run, gates: &[Gate]) -> Result<(), Refusal> {
     let pending = gates.iter().filter(|gate| gate.decision().is_none());
     match pending.min_by_key(|gate| (gate.requested_at, gate.id.clone())) {
@@ -12,13 +12,14 @@ pub(super) fn must_have_no_pending_gate(run: &Run, gates: &[Gate]) -> Result<(),
     }
 }
 
-/// Refuses to begin a step of a run that the decision on one of these gates has stopped.
+/// Refuses to begin a step of a run that was stopped by the decision on one of these gates.
 pub fn must_not_be_stopped_at(run: &Run, gates: &[Gate]) -> Result<(), Refusal> {
     must_not_be_stopped(run, gates, Gate::stops_its_run)
 }
 
-/// Refuses to go on with such a run after the decision on one of its gates has stopped it. It may
-/// ask again: what is asked after that decision, and approved by people, lets it go on.
+/// Refuses to go on with such a run after the decision on one of its gates has stopped it. `stops`
+/// says which decisions do. The agent may open another gate: if that was opened after the decision
+/// and people approve it, the run may go on.
 pub(super) fn must_not_be_stopped(run: &Run, gates: &[Gate], stops: impl Fn(&Gate) -> bool) -> Result<(), Refusal> {
     let decided = |gate: &&Gate| gate.stopped_at();
     let Some(stopping) = gates.iter().filter(|gate| stops(gate)).max_by_key(decided) else { return Ok(()) };

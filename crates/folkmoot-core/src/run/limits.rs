@@ -28,8 +28,9 @@ impl Default for RunLimits {
 }
 
 impl RunLimits {
-    /// Refuses an agent that asks for more than the usual: what costs, people grant.
-    pub(crate) fn must_be_usual(&self, by: &Principal) -> Result<(), Refusal> {
+    /// Refuses limits of zero, and an agent that asks for more than the default: only people may
+    /// grant what costs more.
+    pub(crate) fn must_not_exceed_default(&self, by: &Principal) -> Result<(), Refusal> {
         if self.steps_max == 0 || self.journal_bytes_max == 0 || self.active_ms_max == 0 {
             return Err(Refusal::invalid("limits", "must be at least 1 each: a run that may do nothing is none"));
         }
@@ -54,8 +55,8 @@ impl RunLimits {
 }
 
 impl Run {
-    /// Refuses one more entry with a result of so many bytes where that is more than the run may
-    /// have.
+    /// Refuses `new_entries` more entries with `bytes` more bytes of results if the run may not
+    /// have them, or if its time is used up.
     pub(crate) fn must_have_room(&self, new_entries: u32, bytes: u64, now: Timestamp) -> Result<(), Refusal> {
         let limits = &self.start.limits;
         let over = |what, limit: u64| Err(Refusal::LimitExceeded { run: self.start.id.clone(), what, limit });

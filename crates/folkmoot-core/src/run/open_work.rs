@@ -1,9 +1,9 @@
-//! What is still open of a run when it ends: it ends with the run, as far as whoever ends the run
-//! may close it.
+//! Closing the gates and questions that are still open in a run when it ends, as far as the one who
+//! ends the run may close them.
 
-use super::{Loaded, Run, RunEvent};
+use super::{Loaded, Run, RunEvent, is_own_agent};
 use crate::{
-    Actor, Commit, Gate, Name, Outcome, Question, Role, TimerChange, Wake,
+    Actor, Commit, Gate, Name, Outcome, Question, Role, Scope, TimerChange, Wake,
     clearance::{Holds, Others},
     gate::{self, GateEvent},
     journal::Fence,
@@ -11,15 +11,15 @@ use crate::{
     question::{self, QuestionEvent},
 };
 
-/// Everything that follows from a run's end.
+/// Returns everything to write when a run ends.
 pub(super) fn commit_end(case: &Case<'_>, run: Run, event: &RunEvent, ender: &Ender, loaded: Loaded) -> Commit {
     let id = run.start.id.clone();
     let mut commit = run.commit_event(case, event);
     let Outcome::Run(run) = commit.outcome.clone() else { unreachable!("an event of a run returns the run") };
     let reason = format!("its run {id} is over: {}", run.status());
     let by = case.command.by.name();
-    // The time of a gate or question may be over although its timer has not fired yet: then that
-    // closes it.
+    // If the deadline of a gate or question has passed but its timer has not fired yet, it is
+    // closed by its timeout instead of being withdrawn.
     let waits = |gate: &Gate| gate.decision().is_none();
     for gate in loaded.gates.into_iter().filter(|gate| waits(gate) && ender.closes_gate(&run, gate)) {
         let event = gate::expire(&gate, case.now)
@@ -30,7 +30,7 @@ pub(super) fn commit_end(case: &Case<'_>, run: Run, event: &RunEvent, ender: &En
     let closes = |(question, _): &(Question, Others)| ender.closes_question(&run, question);
     let (mut closing, staying): (Vec<_>, Vec<_>) = loaded.open_questions.into_iter().partition(closes);
     while let Some((question, others)) = closing.pop() {
-        // A denial that nobody can hear any more must not hold its agent for ever.
+        // A denial that nobody can fetch any more must not hold its agent for ever.
         let event = question::release(&question, &reason, by.clone(), case.now)
             .or_else(|| question::time_out(&question, case.now))
             .filter(|event| matches!(event, QuestionEvent::Closed { .. } | QuestionEvent::Fetched { .. }))
@@ -45,13 +45,14 @@ pub(super) fn commit_end(case: &Case<'_>, run: Run, event: &RunEvent, ender: &En
     commit
 }
 
-/// Who ends a run, and so what of it ends with it.
+/// Who ends a run. This decides which open gates and questions are closed with it.
 pub(super) enum Ender {
-    /// Somebody who decides: all that is open.
+    /// A reviewer or admin closes all of them.
     Decider,
-    /// Its workflow, or Folkmoot for it: what the workflow has opened.
+    /// The workflow, or Folkmoot in its place, closes what the workflow opened, and what the agent
+    /// opened that started the run.
     Workflow,
-    /// An agent: what it may withdraw itself.
+    /// An agent closes what it may withdraw itself, and what the workflow opened.
     Agent(Name),
 }
 
@@ -64,17 +65,25 @@ impl Ender {
         }
     }
 
-    /// What people and other agents opened outlives a run that none of them ends.
+    /// Gates that people and other agents opened stay open, unless a reviewer or admin ends the
+    /// run.
     fn closes_gate(&self, run: &Run, gate: &Gate) -> bool {
         self.may_withdraw(run, &gate.requested_by)
     }
 
-    /// What halts stays until somebody who decides closes it; so does a denial that its asker has
-    /// not heard.
+    /// A halting question, and a denial of one that was not fetched, stays until a reviewer or
+    /// admin closes it. The exceptions are those that the workflow itself asked: all of them when
+    /// the workflow ends, and those that halt only an agent of this run when an agent ends it.
     fn closes_question(&self, run: &Run, question: &Question) -> bool {
+        let by_workflow = run.start.workflow.is_some() && question.asked_by == run.speaker().name;
         match self {
             Ender::Decider => true,
-            Ender::Workflow if run.start.workflow.is_some() && question.asked_by == run.speaker().name => true,
+            Ender::Workflow if by_workflow => true,
+            // That agent works nowhere else. If such questions stayed, one agent could gather any
+            // number of them by starting and cancelling runs.
+            Ender::Agent(_) if by_workflow && question.halts == Some(Scope::Agent) => {
+                is_own_agent(&question.agent_id, &run.start.id)
+            }
             Ender::Workflow | Ender::Agent(_) => question.halts.is_none() && self.may_withdraw(run, &question.asked_by),
         }
     }
@@ -89,7 +98,8 @@ impl Ender {
     }
 }
 
-/// What holds the same as a question, when some others of its run are still open.
+/// Whether other holds are on the same targets as a question: `others`, or a question of the same
+/// run that is still open.
 fn with_open<'a>(others: Others, question: &Question, open: impl Iterator<Item = &'a (Question, Others)>) -> Others {
     let mut holds = Holds::default();
     for hold in open.filter_map(|(question, _)| question.hold()) {

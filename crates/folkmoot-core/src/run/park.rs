@@ -1,4 +1,4 @@
-//! ParkRequest: every branch of the run waits, and nobody works on it until something has changed.
+//! Parking a run: every branch of it waits, and nobody works on it until something has changed.
 
 use super::{Loaded, Outage, Parked, Run, RunEvent};
 use crate::{
@@ -7,30 +7,32 @@ use crate::{
     judge::{Case, RefusedWith},
 };
 
-/// What a worker says that has nothing to do for a run.
+/// A worker's request to park a run in which every branch waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParkRequest {
     pub run: RunId,
     /// The claim under which it was worked on.
     pub epoch: u64,
-    /// The wake-ups that the worker knew of before it looked at everything that the run waits for.
+    /// How often the run was woken, as far as the worker knew before it looked at everything that
+    /// the run waits for.
     pub wakes: u64,
-    /// When the first sleep is over.
+    /// When the first of its sleeps ends.
     pub due: Deadline,
     /// The agents that wait for clearance.
     pub held: Vec<Name>,
     /// The providers that it waits for.
     pub outages: Vec<Outage>,
-    /// The session in which they do.
+    /// The session in which the agents wait for clearance.
     pub session_id: SessionId,
 }
 
-/// Judges whether a run parks, and what that writes.
+/// Judges whether a run is parked and returns what to write.
 pub(super) fn judge(case: &Case<'_>, request: &ParkRequest, loaded: Loaded) -> Result<Commit, RefusedWith> {
     let run = Run::found(loaded.run, &request.run)?;
     run.writer(case, Fence::Epoch(request.epoch), "park a run")?;
-    // A child that has looked at its wake-ups does not know that one of them was its parent's end:
-    // parked now, it would wait for what nobody is left to bring about.
+    // The worker of a child run may have seen the wake-up of its parent's end without knowing what
+    // it was. If the child were parked now, it would wait for something that nobody is left to
+    // bring about.
     let moves_on = loaded.any_agent_free || loaded.parent_over;
     let Some(event) = park(&run, request, loaded.wakes, moves_on, case.now)? else {
         return Ok(Commit { outcome: Outcome::Awake(loaded.wakes), ..Commit::default() });
@@ -42,8 +44,8 @@ pub(super) fn judge(case: &Case<'_>, request: &ParkRequest, loaded: Loaded) -> R
     Ok(Commit { timers, ..run.commit_event(case, &event) })
 }
 
-/// `None` where something has changed since the worker looked. `moves_on` says whether one of the
-/// agents that wait for clearance has it, or the run is to end with its parent.
+/// `None` if something has changed since the worker looked. `moves_on` says whether one of the
+/// agents that wait for clearance now has it, or the run must end with its parent.
 fn park(
     run: &Run,
     request: &ParkRequest,

@@ -1,4 +1,5 @@
-//! Writing to a run's journal, and what a line of it does: it opens a gate, asks, starts a run.
+//! Writing to a run's journal, and what an entry does besides: it opens a gate, asks a question,
+//! starts a run or emits an event.
 
 use super::{
     Loaded, Run, RunEvent,
@@ -16,11 +17,11 @@ use crate::{
     token::TokenKind,
 };
 
-/// Judges what is recorded, and what it writes.
+/// Judges a write to the journal and returns what to write.
 pub(super) fn judge(case: &Case<'_>, journal_write: &JournalWrite, loaded: Loaded) -> Result<Commit, RefusedWith> {
     let mut run = Run::found(loaded.run, &journal_write.run)?;
     let by = run.writer(case, journal_write.fence, "record a step")?;
-    // In another's run it says what happened in a person's name.
+    // A record in another's run speaks in a person's name, so a personal token takes a terminal.
     if let (Fence::Owner, Some(presence)) = (journal_write.fence, case.presence)
         && presence.kind() == TokenKind::Personal
         && run.start.initiator != by.name
@@ -28,7 +29,7 @@ pub(super) fn judge(case: &Case<'_>, journal_write: &JournalWrite, loaded: Loade
         presence.must_be(Presence::Terminal)?;
     }
     if let (Fence::Owner, Some(name)) = (journal_write.fence, &journal_write.entry.agent_id) {
-        principal::must_be_no_person("agent_id", name, &by.name, &case.principals)?;
+        principal::must_not_be_a_person("agent_id", name, &by.name, &case.principals)?;
     }
     let known = loaded.entry.as_ref();
     let entry = match (journal::record(&run, known, journal_write, &by, case.now)?, known) {
@@ -38,14 +39,15 @@ pub(super) fn judge(case: &Case<'_>, journal_write: &JournalWrite, loaded: Loade
             return Ok(Commit { outcome: Outcome::Stands(Box::new(known)), ..Commit::default() });
         }
     };
-    if journal_write.waits_for_gates() {
+    if journal_write.is_blocked_by_gates() {
         let gates = &loaded.gates;
-        // A step that was begun before may be the one that waits at the gate: a script that is
-        // started again begins it again.
+        // A step that was begun before may be the one that waits at the gate. A script that is
+        // restarted begins it again.
         if known.is_none() {
             must_have_no_pending_gate(&run, gates)?;
         }
-        // What was begun before it was stopped can be told to be done, and is not begun again.
+        // A step that was begun before the run was stopped may still be recorded as done, but not
+        // begun again.
         if known.is_none() || matches!(journal_write.write, Write::Begin) {
             must_not_be_stopped_at(&run, gates)?;
         }
@@ -60,8 +62,8 @@ pub(super) fn judge(case: &Case<'_>, journal_write: &JournalWrite, loaded: Loade
     Ok(commit)
 }
 
-/// What else a record writes, in the same transaction: so that a run that crashes after it
-/// finds it again.
+/// What an entry writes besides itself. It is in the same transaction, so that a run that crashes
+/// afterwards finds it again.
 fn commit_write(case: &Case<'_>, run: &mut Run, write: &Write, by: &Principal) -> Result<Commit, RefusedWith> {
     let rows = |rows| Ok(Commit { rows, ..Commit::default() });
     match write {
@@ -96,7 +98,8 @@ fn commit_write(case: &Case<'_>, run: &mut Run, write: &Write, by: &Principal) -
             let payload = record::told(payload, &notes)?;
             let event = RunEvent::Emitted { kind: kind.clone(), payload, at: case.now };
             run.apply(&event, None).expect("a run that is worked on can tell");
-            // Its payload is the workflow's own, and says nothing of whose it is.
+            // The payload is the workflow's own and does not say whose run it is, so the fact says
+            // it.
             let on_behalf_of = Some(run.start.initiator.clone());
             let events = vec![Fact { on_behalf_of, ..run.fact(case, &event) }];
             let rows =

@@ -1,5 +1,5 @@
-//! Resuming a run that stopped, or that waits for a provider. It passes no gate: a run that waits
-//! for a decision goes on when it is made.
+//! Resuming a run that stopped, or that waits for a provider. This lets no run pass a gate: a run
+//! that waits for a decision goes on when the decision is made.
 
 use super::{Run, RunEvent, RunState, timer::clear_parked};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     judge::{Case, RefusedWith},
 };
 
-/// Judges a resumption, and what it writes.
+/// Judges a resumption and returns what to write.
 pub(super) fn judge(case: &Case<'_>, id: &RunId, run: Option<Run>) -> Result<Commit, RefusedWith> {
     let by = case.principal("resume a run")?;
     let run = Run::found(run, id)?;
@@ -17,7 +17,7 @@ pub(super) fn judge(case: &Case<'_>, id: &RunId, run: Option<Run>) -> Result<Com
     }
 }
 
-/// `None` where the run is being worked on anyway.
+/// `None` if the run is worked on anyway, or soon will be.
 fn resume(run: &Run, by: &Principal, now: Timestamp) -> Result<Option<RunEvent>, Refusal> {
     run.must_be_theirs(by, "resume a run")?;
     let run_id = || run.start.id.clone();

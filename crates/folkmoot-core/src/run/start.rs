@@ -12,68 +12,65 @@ use crate::{
 /// The longest input, in bytes of its JSON.
 pub const INPUT_BYTES_MAX: usize = 1 << 20;
 
-/// What never changes about a run, as `run.started` says it.
+/// The part of a run that never changes. It is the payload of `run.started`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStart {
     /// Unique across everything.
     pub id: RunId,
-    /// What executes.
     pub kind: RunKind,
-    /// What it is for, in a line; empty where nobody said.
+    /// What it is for, in one line; may be empty.
     #[serde(default)]
     pub title: String,
-    /// The code that executes it; none for somebody else's agent.
+    /// The code that executes it; `None` if an outside agent does.
     #[serde(default)]
     pub workflow: Option<WorkflowName>,
     /// Each run has exactly one.
     pub session_id: SessionId,
     /// Who started it.
     pub initiator: Name,
-    /// As whom: its gates can ask for no more than that role may.
+    /// The initiator's role. Its gates are judged with this role.
     #[serde(default = "agent")]
     pub role: Role,
-    /// The run that started it, and that it ends with.
+    /// The run that started it, if one did. It ends when that run ends.
     #[serde(default)]
     pub parent: Option<RunId>,
-    /// What it was given; the JSON itself is an artifact.
+    /// The digest of its input. The JSON itself is an artifact.
     #[serde(default)]
     pub input: Option<Digest>,
-    /// How much it may do.
     #[serde(default)]
     pub limits: RunLimits,
     pub started_at: Timestamp,
 }
 
-/// Runs that an older version started were all agents'.
+/// Older versions did not record the role: all their runs were started by agents.
 fn agent() -> Role {
     Role::Agent
 }
 
-/// What somebody wants to start.
+/// A request to start a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRun {
-    /// Made by the caller, because core has no randomness; or chosen by whoever starts it.
+    /// Chosen by the one who starts it, or made by the caller, because core has no randomness.
     pub id: RunId,
-    /// The code that is to execute it; none where somebody else does.
+    /// The code that will execute it; `None` if an outside agent does.
     pub workflow: Option<WorkflowName>,
-    /// What it is for, in a line.
+    /// What it is for, in one line.
     pub title: String,
-    /// The session; one of the run's own unless it is said.
+    /// Defaults to a session of its own.
     pub session_id: Option<SessionId>,
-    /// What it is given, as JSON.
+    /// Its input, as JSON.
     pub input: Option<String>,
-    /// How much it may do.
     pub limits: RunLimits,
 }
 
-/// Judges a start, and what it writes.
+/// Judges a start and returns what to write.
 pub(super) fn judge(case: &Case<'_>, new_run: &NewRun, loaded: Loaded) -> Result<Commit, RefusedWith> {
     let by = case.principal("start a run")?;
     if let Some(existing) = loaded.run.run {
         start_again(new_run, by, &existing, case.now)?;
         return Ok(Commit { outcome: Outcome::ExistingRun(Box::new(existing)), ..Commit::default() });
     }
-    principal::must_be_no_person("id", &as_agent(&new_run.id), &by.name, &case.principals)?;
+    principal::must_not_be_a_person("id", &as_agent(&new_run.id), &by.name, &case.principals)?;
     let start = start(new_run, by, case.now)?;
     if new_run.workflow.is_some() {
         case.command.quota.allows_run(&case.command.by, loaded.usage)?;
@@ -81,7 +78,7 @@ pub(super) fn judge(case: &Case<'_>, new_run: &NewRun, loaded: Loaded) -> Result
     Ok(commit_start(case, start, new_run.input.as_deref()))
 }
 
-/// All that a new run writes.
+/// Returns everything to write for a new run.
 pub(crate) fn commit_start(case: &Case<'_>, start: RunStart, input: Option<&str>) -> Commit {
     let event = RunEvent::Started(Box::new(start.clone()));
     let run = Run::new(start);
@@ -91,8 +88,8 @@ pub(crate) fn commit_start(case: &Case<'_>, start: RunStart, input: Option<&str>
     Commit { rows, events, outcome: Outcome::Run(Box::new(run)), ..Commit::default() }
 }
 
-/// What somebody gets who starts a run under an id that is taken: that run, if it is theirs and the
-/// same.
+/// Judges a start under an id that is taken. Refuses it unless the caller started the existing run
+/// in the same way.
 fn start_again(new_run: &NewRun, by: &Principal, existing: &Run, now: Timestamp) -> Result<(), Refusal> {
     let known = &existing.start;
     let again = start(new_run, by, now)?;
@@ -102,7 +99,7 @@ fn start_again(new_run: &NewRun, by: &Principal, existing: &Run, now: Timestamp)
     Err(Refusal::RunExists { run: known.id.clone() })
 }
 
-/// A start under an id that is free.
+/// Judges a start, as if its id were free.
 fn start(new_run: &NewRun, by: &Principal, now: Timestamp) -> Result<RunStart, Refusal> {
     if by.role == Role::Viewer {
         return Err(Refusal::RoleMayNot { role: by.role, verb: "start a run" });
@@ -115,8 +112,8 @@ fn start(new_run: &NewRun, by: &Principal, now: Timestamp) -> Result<RunStart, R
     if let Some(input) = &new_run.input {
         text::check("input", input, INPUT_BYTES_MAX)?;
     }
-    new_run.limits.must_be_usual(by)?;
-    // A run of ours works as an agent that is called as it is.
+    new_run.limits.must_not_exceed_default(by)?;
+    // A run that Folkmoot executes works as an agent whose name is the run's id.
     principal::check_name("id", &as_agent(&new_run.id))?;
     let session_id = new_run.session_id.clone();
     Ok(RunStart {
@@ -134,8 +131,8 @@ fn start(new_run: &NewRun, by: &Principal, now: Timestamp) -> Result<RunStart, R
     })
 }
 
-/// What a run starts, it starts for whoever started it, and in its own session unless it says
-/// otherwise.
+/// Judges the start of a run by another run. The child has its parent's initiator, and its parent's
+/// session unless it names another.
 pub(super) fn start_child(new_run: &NewRun, parent: &Run, now: Timestamp) -> Result<RunStart, Refusal> {
     let by = Principal::new(parent.start.initiator.clone(), parent.start.role);
     let new_run = NewRun {
@@ -145,7 +142,7 @@ pub(super) fn start_child(new_run: &NewRun, parent: &Run, now: Timestamp) -> Res
     Ok(RunStart { parent: Some(parent.start.id.clone()), ..start(&new_run, &by, now)? })
 }
 
-/// The agent that a run of ours is.
+/// A run's id as the name of an agent.
 pub(crate) fn as_agent(run: &RunId) -> Name {
     run.as_str().parse().expect("what names a run can name an agent")
 }
@@ -156,7 +153,7 @@ pub(crate) fn own_session(run: &RunId) -> SessionId {
 }
 
 impl RunStart {
-    /// A run of somebody else's agent, of which nothing but its id and its session is known.
+    /// The start of an outside agent's run, of which only the id and the session are known.
     pub(crate) fn external(id: RunId, session_id: SessionId, by: &Principal, now: Timestamp) -> Self {
         Self {
             id,

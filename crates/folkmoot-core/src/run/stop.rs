@@ -1,4 +1,4 @@
-//! Stopping: the run cannot go on until somebody has looked at it.
+//! Stopping a run: it cannot go on until somebody has looked at it.
 
 use super::{Run, RunEvent};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     text,
 };
 
-/// Judges a stop, and what it writes.
+/// Judges a stop and returns what to write.
 pub(super) fn judge(
     case: &Case<'_>,
     id: &RunId,

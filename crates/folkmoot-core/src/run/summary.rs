@@ -1,4 +1,4 @@
-//! A run in short: what its row, its gates and its questions say together.
+//! A run's summary, from its row, its gates and its questions.
 
 use crate::{GateId, Name, RunId, SessionId, Timestamp};
 
@@ -7,7 +7,7 @@ vocabulary! {
     pub enum SummaryStatus {
         /// No worker has taken it yet.
         Pending = "pending",
-        /// It is worked on, or waits for something that needs nobody.
+        /// It is worked on, or waits for something that needs no person.
         Running = "running",
         /// It goes on when somebody has decided, answered, lifted a halt, or looked at it.
         Paused = "paused",
@@ -21,7 +21,6 @@ vocabulary! {
 }
 
 impl SummaryStatus {
-    /// Whether it is at its end.
     pub fn is_over(self) -> bool {
         match self {
             SummaryStatus::Pending | SummaryStatus::Running | SummaryStatus::Paused => false,
@@ -30,7 +29,7 @@ impl SummaryStatus {
     }
 }
 
-/// A run in short.
+/// A run's summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSummary {
     pub id: RunId,
@@ -41,6 +40,6 @@ pub struct RunSummary {
     /// When it last had an event.
     pub updated_at: Timestamp,
     pub status: SummaryStatus,
-    /// The gate of its own that has held it longest.
+    /// Of the gates at which it waits, the one that its workflow opened first.
     pub waiting_at: Option<GateId>,
 }

@@ -1,4 +1,4 @@
-//! A run's timer: the end of its first sleep.
+//! A run's timer: it fires at the end of the first of the run's sleeps.
 
 use super::{Run, RunState};
 use crate::{
@@ -6,14 +6,14 @@ use crate::{
     judge::{Case, RefusedWith},
 };
 
-/// Judges a timer that is due, and what it writes: the run is woken, unless it is over.
+/// Judges a timer that is due and returns what to write: the run is woken, unless it is over.
 pub(super) fn judge(case: &Case<'_>, id: &RunId, run: Option<Run>) -> Result<Commit, RefusedWith> {
     case.must_be_system("wake a run")?;
     let wakes = run.iter().filter(|run| run.ending().is_none()).map(|_| Wake::Run(id.clone())).collect();
     Ok(Commit { timers: vec![TimerChange::Clear(Subject::Run(id.clone()))], wakes, ..Commit::default() })
 }
 
-/// The end of the timer that a parked run has.
+/// Clears the timer of a parked run, if it has one.
 pub(super) fn clear_parked(run: &Run) -> Vec<TimerChange> {
     match &run.state {
         RunState::Parked(parked) if parked.due != Deadline::Never => vec![TimerChange::Clear(run.subject())],

@@ -1,10 +1,11 @@
-//! What code is called, with its version: a run keeps the version that it was started with.
+//! Names of workflows, with their versions. A run keeps the version that it was started with.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-/// `debate@1`: a name, and a version that changes when the code does other steps than before.
+/// A workflow's name and version, such as `debate@1`. The version changes when the code does other
+/// steps than before.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct WorkflowName(Arc<str>);
@@ -15,21 +16,21 @@ crate::openapi!(
     crate::openapi::text("^[a-z0-9_-]+@[1-9][0-9]{0,8}$", WorkflowName::BYTES_MAX)
 );
 
-/// Why a text names no workflow.
+/// The text does not name a workflow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} names no workflow: write name@version, such as debate@1, of a-z 0-9 _ - and a number from 1")]
 pub struct BadWorkflowName(String);
 
 impl WorkflowName {
-    /// The longest name with its version: it must fit into the name of a requester.
+    /// The maximum length of a name with its version, so that it fits into the name of a principal.
     pub const BYTES_MAX: usize = 96;
 
-    /// With its version.
+    /// The name with its version.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Without it.
+    /// The name without its version.
     pub fn name(&self) -> &str {
         self.0.split_once('@').map_or(&self.0, |(name, _)| name)
     }

@@ -9,25 +9,24 @@ use super::{AgentRole, Domain, Share};
 #[cfg(test)]
 mod tests;
 
-/// How well a role fits an agent, from 0 to 1, in ten-thousandths: a weight times an expertise,
-/// exactly.
+/// How well a role fits an agent, from 0 to 1, in ten-thousandths. It is the product of a weight
+/// and an expertise, both in hundredths, so it is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Affinity(u16);
 
 impl Affinity {
-    /// As ten-thousandths.
     pub const fn as_ten_thousandths(self) -> u16 {
         self.0
     }
 }
 
-/// How well `role` fits somebody who knows `domain` that well.
+/// How well `role` fits an agent with this expertise in `domain`.
 pub fn affinity(domain: Domain, role: AgentRole, expertise: Share) -> Affinity {
     Affinity(u16::from(weight(domain, role).as_hundredths()) * u16::from(expertise.as_hundredths()))
 }
 
-/// The role of `roles` that fits `domain` best; of equals, the one that the vocabulary names first.
+/// The role of `roles` that fits `domain` best. Ties go to the role that [`AgentRole`] lists first.
 /// The order of `roles` does not matter.
 pub fn primary_role(domain: Domain, roles: &[AgentRole]) -> Option<AgentRole> {
     roles.iter().copied().min_by_key(|role| (Reverse(weight(domain, *role)), *role))
@@ -48,7 +47,7 @@ pub const fn weight(domain: Domain, role: AgentRole) -> Share {
     Share::of(hundredths)
 }
 
-/// In hundredths, for the domains in the order of their vocabulary.
+/// One weight per domain, in hundredths, in the order in which [`Domain`] lists them.
 #[rustfmt::skip]
 const fn weights(role: AgentRole) -> [u8; 7] {
     match role {

@@ -1,4 +1,4 @@
-//! Who speaks in a phase.
+//! Chooses which agents speak in a phase.
 
 use folkmoot_core::vocabulary;
 use std::{
@@ -12,16 +12,16 @@ use folkmoot_core::Name;
 #[cfg(test)]
 mod tests;
 
-/// Who speaks, and why they.
+/// The agents that speak in a phase, and why they were chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speakers<'a> {
     /// In the order of the team.
     pub agents: Vec<&'a Agent>,
-    /// Those who would have spoken, were there no cap. In the order of the team.
+    /// Candidates that do not speak because the phase allows fewer speakers. In the order of the
+    /// team.
     pub left_out: Vec<&'a Agent>,
-    /// Why they.
     pub basis: Basis,
-    /// How many of them must answer. Never more than speak.
+    /// How many of them must answer; at most the number of speakers.
     pub min_responses: usize,
 }
 
@@ -30,19 +30,19 @@ vocabulary! {
     pub enum Basis {
         /// They have a role that the phase requires.
         RequiredRoles = "required_roles",
-        /// Nobody has such a role; the topology groups them for the phase.
+        /// Nobody has such a role, so the groups speak that the topology makes for the phase.
         ParallelGroups = "parallel_groups",
-        /// Nobody has such a role, and there is no group: everyone speaks.
+        /// Nobody has such a role and there are no groups, so everyone speaks.
         Everyone = "everyone",
     }
 }
 
-/// Chooses who speaks in `phase`: those with a role that it requires; if nobody has one, the
-/// members of `groups`; if there are none, everyone.
+/// Chooses who speaks in `phase`: the agents with a role that it requires; if there are none, the
+/// members of `groups`; if there are none of these either, everyone.
 ///
-/// Over the cap, the best of each required role stays, then the best of the rest: by score, then by
-/// confidence, then by the order of the roles, then by id. Ids in `groups` that are nobody's are
-/// passed over.
+/// If there are more than the phase allows, the best agent of each required role stays, then the
+/// best of the rest: by score, then by confidence, then by the order of the roles, then by id. Ids
+/// in `groups` that belong to no agent are ignored.
 pub fn choose<'a>(phase: DebatePhase, agents: &'a [Agent], groups: &[Vec<Name>]) -> Speakers<'a> {
     let rule = phase.rule();
     let (candidates, basis) = candidates(rule.required, agents, groups);
@@ -73,7 +73,7 @@ fn best<'a>(candidates: &[&'a Agent], required: &[AgentRole], cap: usize) -> BTr
     for agent in ranked.iter().filter(|agent| required.contains(&agent.role)) {
         first_of_role.entry(agent.role).or_insert(&agent.id);
     }
-    // A required role that is there must be heard, however well the others did.
+    // Each required role that the team has must be heard, however good the others are.
     let mut chosen: BTreeSet<&Name> = first_of_role.into_values().take(cap).collect();
     for agent in ranked {
         if chosen.len() == cap {
@@ -84,7 +84,7 @@ fn best<'a>(candidates: &[&'a Agent], required: &[AgentRole], cap: usize) -> BTr
     chosen
 }
 
-/// The lower, the better. Ids are unique in a team, so no two are equal.
+/// Sorts the best agent first. Ids are unique in a team, so no two agents are equal.
 pub(crate) fn rank(agent: &Agent) -> (Reverse<Score>, Reverse<Share>, AgentRole, &Name) {
     (Reverse(agent.score), Reverse(agent.confidence), agent.role, &agent.id)
 }

@@ -1,4 +1,4 @@
-//! What a debate is about, and a guess at it from the words of its topic.
+//! The domain of a debate, and how it is guessed from the words of the topic.
 
 use folkmoot_core::vocabulary;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ vocabulary! {
     pub enum Domain {
         /// Writing and changing code.
         Code = "code",
-        /// Keeping others out.
+        /// Protecting a system against attackers.
         Security = "security",
         /// How the parts of a system fit together.
         Architecture = "architecture",
@@ -21,36 +21,35 @@ vocabulary! {
         Debug = "debug",
         /// Making something cheaper or faster.
         Optimization = "optimization",
-        /// Arguing from what is known to what follows.
+        /// Drawing conclusions from what is known.
         Reasoning = "reasoning",
         /// Anything else.
         General = "general",
     }
 }
 
-/// A guess at a domain, with all that spoke for it or for another one.
+/// A guessed domain, with every keyword that counted for it or for another domain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Guess {
-    /// The domain that most words speak for; `general` where none does.
+    /// The domain with the most keywords; `general` if there are none.
     pub domain: Domain,
-    /// The words, each once, in the order of the alphabet.
+    /// The keywords, each once, in alphabetical order.
     pub reasons: Vec<DomainKeyword>,
 }
 
 /// A word in a topic that points to a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct DomainKeyword {
-    /// The word, in lower case.
+    /// In lower case.
     pub word: &'static str,
-    /// What it speaks for.
     pub domain: Domain,
 }
 
 impl Domain {
-    /// Guesses from whole words, whatever their case; each counts once, however often it stands
-    /// there. Of domains with as many words the first of security, debug, optimization,
-    /// architecture, reasoning, code: every technical topic has words of code, so they say the
-    /// least.
+    /// Guesses from whole words, ignoring case. Each keyword counts once, however often it occurs.
+    /// Between domains with equally many keywords the order is security, debug, optimization,
+    /// architecture, reasoning, code. Code comes last because every technical topic has words of
+    /// code, so they say the least.
     pub fn guess(topic: &str) -> Guess {
         let words: BTreeSet<String> = topic.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
         let known = KEYWORDS.iter().flat_map(|(domain, words)| words.split_whitespace().map(|word| (*domain, word)));
@@ -70,7 +69,7 @@ impl Domain {
     }
 }
 
-/// Each word speaks for one domain. The order of the domains decides between equals.
+/// Each word belongs to one domain. Between domains with equally many words, the first one wins.
 const KEYWORDS: &[(Domain, &str)] = &[
     (
         Domain::Security,

@@ -1,17 +1,19 @@
-//! Measures of agents as integers: two that look equal are equal, and a sum does not depend on its
-//! order.
+//! Measures of agents, stored as integers. Values that look equal are equal, and a sum does not
+//! depend on the order of its terms.
 
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 mod tests;
 
-/// From 0 to 1, in hundredths. Written as the integer, because the log hashes integers only.
+/// A number from 0 to 1, in hundredths. Serialized as an integer, because the log can hash no other
+/// numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub struct Share(u8);
 
-/// From 0 to 10, in tenths. Written as the integer, because the log hashes integers only.
+/// A number from 0 to 10, in tenths. Serialized as an integer, because the log can hash no other
+/// numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub struct Score(u8);
@@ -26,16 +28,14 @@ pub struct OutOfRange {
 }
 
 impl Share {
-    /// Nothing of it.
     pub const ZERO: Share = Share(0);
-    /// All of it.
     pub const ONE: Share = Share(100);
-    /// How well an agent knows its domain where nobody says: 0.7.
+    /// The default expertise of an agent: 0.7.
     pub const EXPERTISE: Share = Share(70);
-    /// How sure an agent is where nobody says: 0.5.
+    /// The default confidence of an agent: 0.5.
     pub const CONFIDENCE: Share = Share(50);
 
-    /// So many hundredths.
+    /// Refuses more than 100 hundredths.
     pub const fn hundredths(hundredths: u8) -> Result<Self, OutOfRange> {
         if hundredths > 100 {
             return Err(OutOfRange { what: "a share", unit: "hundredths", given: hundredths });
@@ -43,28 +43,27 @@ impl Share {
         Ok(Self(hundredths))
     }
 
-    /// For our own tables: what is out of range there does not compile.
+    /// For the tables of this crate: a constant that is out of range does not compile.
     pub(crate) const fn of(hundredths: u8) -> Self {
         assert!(hundredths <= 100, "a share is at most 1");
         Self(hundredths)
     }
 
-    /// How much `part` is of `whole`, at most all of it; nobody knows of nothing. Rounded down: the
-    /// share reaches a threshold exactly where the fraction does, and is [`Share::ONE`] only where
-    /// nothing is missing.
+    /// `part` divided by `whole`, at most [`Share::ONE`]; `None` if `whole` is 0. Rounded down, so
+    /// that the share reaches a threshold exactly when the fraction does, and is [`Share::ONE`]
+    /// only if nothing is missing.
     pub fn part(part: u64, whole: u64) -> Option<Self> {
         let hundredths = (u128::from(part) * 100).checked_div(u128::from(whole))?;
         Some(Self(u8::try_from(hundredths.min(100)).unwrap_or(100)))
     }
 
-    /// As hundredths.
     pub const fn as_hundredths(self) -> u8 {
         self.0
     }
 }
 
 impl Score {
-    /// So many tenths.
+    /// Refuses more than 100 tenths.
     pub const fn tenths(tenths: u8) -> Result<Self, OutOfRange> {
         if tenths > 100 {
             return Err(OutOfRange { what: "a score", unit: "tenths", given: tenths });
@@ -72,13 +71,12 @@ impl Score {
         Ok(Self(tenths))
     }
 
-    /// As tenths.
     pub const fn as_tenths(self) -> u8 {
         self.0
     }
 }
 
-/// What an agent has before anybody judged it: 7.0.
+/// The score of an agent that nobody has judged yet: 7.0.
 impl Default for Score {
     fn default() -> Self {
         Self(70)

@@ -1,4 +1,4 @@
-//! The phases of a debate, and what each needs.
+//! The phases of a debate, and which agents each of them needs.
 
 use super::AgentRole;
 use folkmoot_core::vocabulary;
@@ -6,38 +6,37 @@ use folkmoot_core::vocabulary;
 vocabulary! {
     /// A part of a debate, in the order in which they come.
     pub enum DebatePhase {
-        /// What is not clear is asked first.
+        /// Agents ask about what is unclear, before anybody answers.
         Dehallucination = "dehallucination",
         /// Agents test their own answers before they show them.
         SelfEvolvement = "self_evolvement",
-        /// Answers are made.
+        /// Agents propose answers.
         Proposal = "proposal",
-        /// Answers are attacked with facts.
+        /// Agents attack the answers with facts.
         Critique = "critique",
-        /// Answers are judged against what was asked.
+        /// Agents judge the answers against what was asked.
         Review = "review",
-        /// The best ones are made better.
+        /// Agents improve the best answers.
         Optimization = "optimization",
-        /// One side breaks, the other mends.
+        /// The red team attacks an answer, and the blue team repairs it.
         Adversarial = "adversarial",
-        /// It is decided.
+        /// Agents vote.
         Convergence = "convergence",
     }
 }
 
-/// What a phase needs.
+/// How many agents a phase needs, and which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseRule {
-    /// So many agents must have answered, or all that were asked where they are fewer.
+    /// This many agents must answer, or all speakers if they are fewer.
     pub min_responses: usize,
-    /// So many agents speak at the most.
+    /// At most this many agents speak.
     pub max_parallel: usize,
-    /// Who should speak.
+    /// Agents with these roles speak, if the team has any.
     pub required: &'static [AgentRole],
 }
 
 impl DebatePhase {
-    /// What the phase needs.
     pub const fn rule(self) -> PhaseRule {
         use AgentRole::*;
         let (min_responses, max_parallel, required): (usize, usize, &'static [AgentRole]) = match self {

@@ -1,4 +1,4 @@
-//! What an agent is there for.
+//! The roles of agents, and the tools that each role works with.
 
 use super::{ToolKind, tool_kind::ToolKind::*};
 use folkmoot_core::vocabulary;
@@ -14,13 +14,13 @@ vocabulary! {
         Critic = "critic",
         /// Judges whether an answer does what was asked.
         Reviewer = "reviewer",
-        /// Makes an answer that is right a better one.
+        /// Improves an answer that is already right.
         Optimizer = "optimizer",
         /// Improves the structure and keeps the behaviour.
         Refactorer = "refactorer",
         /// Measures where time and memory go.
         PerformanceAnalyzer = "performance_analyzer",
-        /// Keeps the debate on its question, and sums it up.
+        /// Keeps the debate on its question and sums it up.
         Moderator = "moderator",
         /// Judges how the parts fit together.
         Architect = "architect",
@@ -32,9 +32,9 @@ vocabulary! {
         Validator = "validator",
         /// Breaks answers.
         RedTeam = "red_team",
-        /// Mends what the red team broke.
+        /// Repairs what the red team broke.
         BlueTeam = "blue_team",
-        /// Explains why it was decided so.
+        /// Explains why the debate decided as it did.
         Teacher = "teacher",
         /// Checks syntax, types and the build.
         Compiler = "compiler",
@@ -50,7 +50,7 @@ vocabulary! {
 }
 
 impl AgentRole {
-    /// The sorts of tools that the role works with first of all.
+    /// The kinds of tools that an agent of this role works with by default.
     pub const fn tools(self) -> &'static [ToolKind] {
         match self {
             AgentRole::Proposer => &[CodeExecutor, Retrieval],

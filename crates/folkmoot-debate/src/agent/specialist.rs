@@ -1,4 +1,4 @@
-//! Templates of agents: a name for a role, a domain and how well it is known.
+//! Templates for agents. Each has a name, the roles that it can take, a domain and an expertise.
 
 use super::{Agent, AgentRole, AgentRole::*, Domain, Share, ToolKind, primary_role};
 use folkmoot_core::Name;
@@ -9,19 +9,17 @@ mod tests;
 /// A template that agents are made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Specialist {
-    /// What people call it: `code-specialist`.
+    /// For example `code-specialist`.
     pub name: &'static str,
-    /// The roles that it can take. Never none.
+    /// The roles that it can take; at least one.
     pub roles: &'static [AgentRole],
-    /// What it knows best.
+    /// The domain that it knows best.
     pub domain: Domain,
-    /// How well.
     pub expertise: Share,
-    /// The sorts of tools that it works with.
     pub tools: &'static [ToolKind],
 }
 
-/// Every template: those of a domain, those of a role, and the eleven roles that came later.
+/// All templates: first those for a domain, then those for a single role.
 #[rustfmt::skip]
 pub const SPECIALISTS: &[Specialist] = &[
     of_domain("code-specialist",         Domain::Code,         90, &[Generator, Reviewer, Refactorer, Implementer],
@@ -58,12 +56,11 @@ pub const SPECIALISTS: &[Specialist] = &[
 ];
 
 impl Specialist {
-    /// The template of that name.
     pub fn named(name: &str) -> Option<&'static Specialist> {
         SPECIALISTS.iter().find(|specialist| specialist.name == name)
     }
 
-    /// The role that it takes where nobody says another.
+    /// The role that fits its domain best.
     pub fn primary_role(&self) -> AgentRole {
         primary_role(self.domain, self.roles).expect("every template has a role")
     }
@@ -93,7 +90,7 @@ const fn of_role(name: &'static str, role: AgentRole, domain: Domain, hundredths
     Specialist { name, roles: only(role), domain, expertise: Share::of(hundredths), tools: role.tools() }
 }
 
-/// The vocabulary's slice that holds nothing but `role`.
+/// A static slice that holds only `role`, cut out of [`AgentRole::ALL`].
 const fn only(role: AgentRole) -> &'static [AgentRole] {
     let (_, from) = AgentRole::ALL.split_at(role as usize);
     from.split_at(1).0

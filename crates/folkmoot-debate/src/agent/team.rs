@@ -10,45 +10,44 @@ use folkmoot_core::{Name, Refusal};
 #[cfg(test)]
 mod tests;
 
-/// The smallest team that has somebody for each part of a debate.
+/// The size of the smallest team with somebody for each part of a debate.
 pub const MINIMUM: usize = 5;
-/// What a debate gets where nobody says: everybody whom a phase requires, and the two who know most
-/// of the domain.
+/// The default size: every role that a phase requires, and the two other roles that have most to
+/// say about the domain.
 pub const STANDARD: usize = 12;
-/// Every role once.
+/// The size at which every role is there once.
 pub const MAXIMUM: usize = 20;
-/// More agents than this are refused. Beyond [`MAXIMUM`] the most needed roles are there twice.
+/// The size of the largest team. Beyond [`MAXIMUM`] the most needed roles are there twice.
 pub const AGENTS_MAX: usize = 25;
 
 /// The longest name of a provider or a model, in bytes.
 const MODEL_BYTES_MAX: usize = 200;
 
-/// Agents with ids of their own, at least one and at most [`AGENTS_MAX`]. In order of need.
+/// At least one and at most [`AGENTS_MAX`] agents, with unique ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Agent>", into = "Vec<Agent>")]
 pub struct Team(Vec<Agent>);
 
-/// Why agents are no team.
+/// Why a list of agents is not a team.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TeamError {
-    /// Too few or too many.
+    /// There are too few or too many agents.
     #[error("a team of {given} agents is not possible: ask for 1 to {AGENTS_MAX} (the standard is {STANDARD})")]
     Size {
         /// How many were asked for.
         given: usize,
     },
-    /// Two agents of one id.
+    /// Two agents have the same id.
     #[error("two agents have the id {id}; give each its own")]
     DuplicateId {
-        /// Whose it is.
+        /// The id that both have.
         id: Name,
     },
-    /// A provider or model that cannot be one.
+    /// The name of a provider or model is empty, too long or not one line.
     #[error(
         "agent {id}: its {field} is empty, longer than {MODEL_BYTES_MAX} bytes or not one line; name one, or leave it out"
     )]
     Model {
-        /// Whose it is.
         id: Name,
         /// `provider` or `model`.
         field: &'static str,
@@ -56,16 +55,16 @@ pub enum TeamError {
 }
 
 impl Team {
-    /// A team of so many agents for a domain: the roles that are needed first, each in turn with
-    /// the next of `models`, so that those who answer each other are not one model. Without models
-    /// all speak with the configured one.
+    /// Builds a team of `size` agents for a domain. The most needed roles come first ([`by_need`]).
+    /// The agents get `models` in turn, so that agents who answer each other do not all use one
+    /// model. If `models` is empty, all agents speak with the configured one.
     pub fn build(size: usize, domain: Domain, models: &[ModelName]) -> Result<Self, TeamError> {
         must_be_possible(size)?;
         let roles = by_need(domain);
         let seats = (0..size).map(|seat| (seat % roles.len(), seat / roles.len()));
         let agents = seats.map(|(need, repeat)| {
             let role = roles[need];
-            // The second of a role speaks with another model than the first.
+            // The second agent of a role gets another model than the first.
             let model = models.get((need + repeat) % models.len().max(1)).cloned();
             Agent { model, ..Agent::new(id(role, repeat + 1), role, domain) }
         });
@@ -88,20 +87,20 @@ impl Team {
         Ok(Self(agents))
     }
 
-    /// Who is in it, the most needed first.
+    /// The agents, in the order in which the team was given or built.
     pub fn agents(&self) -> &[Agent] {
         &self.0
     }
 
-    /// The agent of that id.
     pub fn agent(&self, id: &Name) -> Option<&Agent> {
         self.0.iter().find(|agent| agent.id == *id)
     }
 }
 
-/// All roles, the most needed first: one who answers, one who attacks, one who decides, and the
-/// other two of the minimum; then those whom a phase requires; then the rest. Within the latter two
-/// by what they know of the domain, and of equals by the order of the vocabulary.
+/// All roles, the most needed first: the five of the smallest team, which begin with one that
+/// answers, one that attacks and one that decides; then the roles that a phase requires; then the
+/// rest. The latter two groups are sorted by how much the role has to say about the domain, then by
+/// the order of [`AgentRole`].
 pub fn by_need(domain: Domain) -> Vec<AgentRole> {
     let mut roles = AgentRole::ALL.to_vec();
     roles.sort_by_key(|role| match CORE.iter().position(|core| core == role) {

@@ -1,29 +1,29 @@
-//! What agents work with.
+//! The kinds of tools that agents work with.
 
 use folkmoot_core::vocabulary;
 
 vocabulary! {
-    /// A sort of tool. Which real tools are of it, if any, is the project's to say.
+    /// A kind of tool. The crate `folkmoot-tools` says which real tools serve it.
     pub enum ToolKind {
         /// Runs code in the jail.
         CodeExecutor = "code_executor",
-        /// Lays code out.
+        /// Formats code.
         Formatter = "formatter",
-        /// Reads code for faults, without running it.
+        /// Finds faults in code without running it.
         StaticAnalyzer = "static_analyzer",
-        /// Says where time and memory go.
+        /// Shows where time and memory go.
         Profiler = "profiler",
-        /// Measures the same thing twice.
+        /// Measures performance and compares measurements.
         Benchmark = "benchmark",
         /// Looks for known vulnerabilities.
         SecurityScanner = "security_scanner",
-        /// Feeds code what nobody thought of.
+        /// Runs code with unexpected input.
         Fuzzer = "fuzzer",
         /// Reads and writes documents.
         Documentation = "documentation",
-        /// Builds, and says what does not.
+        /// Builds code and reports what does not build.
         Compiler = "compiler",
-        /// Runs tests, and says which failed.
+        /// Runs tests and reports which failed.
         TestRunner = "test_runner",
         /// Criteria, each scored from 0 to 1.
         ScoringRubric = "scoring_rubric",
@@ -33,7 +33,7 @@ vocabulary! {
         Lsp = "lsp",
         /// Components, their dependencies and their interfaces.
         DesignAnalysis = "design_analysis",
-        /// Finds passages in what is known.
+        /// Finds passages in known texts.
         Retrieval = "retrieval",
         /// History, differences and blame.
         Git = "git",

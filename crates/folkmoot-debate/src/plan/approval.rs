@@ -1,4 +1,4 @@
-//! What the planner API calls the gates of a plan, and what is said at them there.
+//! The gates of a plan in the planner API: what they are called, and what people can decide there.
 
 use folkmoot_core::{SessionId, gate::Choice, vocabulary};
 use serde::{Deserialize, Serialize};
@@ -8,32 +8,32 @@ use super::Pace;
 vocabulary! {
     /// Which gate of a plan.
     pub enum ApprovalType {
-        /// Before it begins.
+        /// Before the first iteration.
         Proposal = "proposal",
-        /// On its way.
+        /// After an iteration.
         Checkpoint = "checkpoint",
     }
 }
 
 vocabulary! {
-    /// What is said at one. Each type takes its own; there is none that is meant when nothing is
-    /// said.
+    /// What a person decides at a gate of a plan. Each type of gate takes its own statuses. There
+    /// is no default.
     pub enum ApprovalStatus {
-        /// Go on.
+        /// Accept what is shown, and go on.
         Approved = "approved",
-        /// Do not.
+        /// Reject what is shown.
         Rejected = "rejected",
-        /// Another proposal.
+        /// Make another proposal.
         AdjustRequested = "adjust_requested",
-        /// Make the plan of what there is.
+        /// Accept what is shown, stop iterating, and make the final plan.
         Paused = "paused",
-        /// Go on, but otherwise.
+        /// Accept what is shown, and go on with a changed strategy.
         AdjustStrategy = "adjust_strategy",
     }
 }
 
 impl ApprovalType {
-    /// What can be said at it.
+    /// What can be decided at this type of gate.
     pub const fn statuses(self) -> &'static [ApprovalStatus] {
         use ApprovalStatus::{AdjustRequested, AdjustStrategy, Approved, Paused, Rejected};
         match self {
@@ -44,7 +44,7 @@ impl ApprovalType {
 }
 
 impl ApprovalStatus {
-    /// The same at any gate.
+    /// The same decision in the words of all gates.
     pub const fn choice(self) -> Choice {
         match self {
             ApprovalStatus::Approved => Choice::Approve,
@@ -55,33 +55,31 @@ impl ApprovalStatus {
     }
 }
 
-/// What a gate of a plan asks, beside the text that is shown. It is part of the gate's content, so
-/// that whoever approves has approved the pace too.
+/// What a gate of a plan asks, besides the text that is shown. It is part of the gate's content, so
+/// that a person who approves the gate has approved the pace too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanGateRequest {
     pub approval_type: ApprovalType,
-    /// What the plan is for.
     pub goal: String,
-    /// How far it goes.
     #[serde(flatten)]
     pub pace: Pace,
-    /// Which proposal it is, from 1; for a checkpoint the iteration after which it stands.
+    /// The number of the proposal, counted from 1; for a checkpoint, the iteration that it follows.
     pub number: u32,
     /// What was found since the last checkpoint.
     #[serde(default)]
     pub insights: Vec<String>,
-    /// Frameworks that there are by now.
+    /// How many frameworks there are by now.
     #[serde(default)]
     pub frameworks_evolved: usize,
-    /// Data points that there are by now.
+    /// How many data points there are by now.
     #[serde(default)]
     pub data_points_collected: usize,
 }
 
 impl PlanGateRequest {
-    /// Its name in the planner API. A bare `checkpoint_iter3` names one in every session, so the
-    /// session is in it, and for another proposal its number, behind a letter that no session's
-    /// name has.
+    /// Its id in the planner API. It contains the session, because a bare `checkpoint_iter3` would
+    /// be the same in every session. A proposal after the first also has its number, after a `~`,
+    /// which no session id contains.
     pub fn approval_id(&self, session: &SessionId) -> String {
         match (self.approval_type, self.number) {
             (ApprovalType::Proposal, 1) => format!("proposal_{session}"),
@@ -90,7 +88,7 @@ impl PlanGateRequest {
         }
     }
 
-    /// Whether this is what somebody calls it who has named the session.
+    /// Whether `id` is its id, or its short name for a caller that has already named the session.
     pub fn is_called(&self, id: &str, session: &SessionId) -> bool {
         let short = match (self.approval_type, self.number) {
             (ApprovalType::Proposal, 1) => Some("proposal".to_owned()),
@@ -101,7 +99,7 @@ impl PlanGateRequest {
     }
 }
 
-/// The session that an approval's id names, where it names one.
+/// The session that an approval's id contains, if it contains one.
 pub fn named(id: &str) -> Option<SessionId> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let session = match id.strip_prefix("proposal_") {

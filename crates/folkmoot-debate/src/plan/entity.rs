@@ -4,25 +4,25 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// A section of a final plan, by a name under which later plans find it.
+/// A section of a final plan. Later plans find it by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entity {
     /// Unique in its plan.
     pub name: String,
-    /// As the plan calls it.
+    /// The heading, as it is in the plan.
     pub title: String,
-    /// All that is under it, as Markdown.
+    /// Everything under the heading, as Markdown.
     pub text: String,
 }
 
-/// More are no plan that anybody reads.
+/// The most sections of a plan. Nobody reads a plan with more.
 const SECTIONS_MAX: usize = 100;
 const SUMMARY: &str = "executive_summary_report";
 const IMPLEMENTATION: &str = "detailed_implementation_plan";
 
-/// The sections of a final plan, each a line that begins with `## ` and what follows it. An error,
-/// in words for whoever wrote it, where the executive summary or the implementation plan is missing
-/// or empty.
+/// The sections of a final plan. Each begins with a line that starts with `## `. Returns an error,
+/// in words for the author, if the executive summary or the implementation plan is missing or
+/// empty, or if there are too many sections.
 pub fn entities(plan: &str) -> Result<Vec<Entity>, String> {
     let mut entities: Vec<Entity> = Vec::new();
     let mut fence = None;
@@ -57,7 +57,8 @@ pub fn entities(plan: &str) -> Result<Vec<Entity>, String> {
     Ok(entities)
 }
 
-/// Whether code goes on after a line, and what would end it: a heading in code is none.
+/// The mark of the code block that is open after `line`, if any. A heading inside a code block does
+/// not count.
 fn after(fence: Option<&'static str>, line: &str) -> Option<&'static str> {
     let line = line.trim_start();
     let mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
@@ -68,11 +69,11 @@ fn after(fence: Option<&'static str>, line: &str) -> Option<&'static str> {
     }
 }
 
-/// A title in small letters, with `_` between its words.
+/// The title in lower case, with `_` between its words.
 fn name(title: &str) -> String {
     let lower = title.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    // Headings are often numbered.
+    // Leading numbers are skipped, because headings are often numbered.
     let words: Vec<&str> = words.skip_while(|word| word.bytes().all(|byte| byte.is_ascii_digit())).collect();
     match words.join("_").as_str() {
         "" => "section".to_owned(),
@@ -82,7 +83,7 @@ fn name(title: &str) -> String {
     }
 }
 
-/// Numbers those that would be called the same.
+/// Numbers sections that would have the same name.
 fn tell_apart(entities: &mut [Entity]) {
     let mut taken = BTreeSet::new();
     for entity in entities {

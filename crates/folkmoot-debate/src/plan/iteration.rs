@@ -1,36 +1,36 @@
-//! What an iteration gave, and what is counted of it: what is really there, and nothing else.
+//! What an iteration produced, and how much that is. Only what is really there is counted.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// What one iteration gave.
+/// The result of one iteration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Iteration {
-    /// What it is about, in a line.
+    /// In one line.
     pub title: String,
-    /// All of it, as Markdown.
+    /// The complete text, as Markdown.
     pub text: String,
-    /// What was found, the most important first.
+    /// The most important first.
     pub insights: Vec<String>,
-    /// Ways of thinking about it that were made or made better.
+    /// Ways of thinking about the goal that were made or improved.
     pub frameworks: Vec<String>,
     /// Facts and figures.
     pub data_points: Vec<String>,
 }
 
-/// An iteration as people are shown it: with its number, and what it gave or why it gave nothing.
+/// An iteration as people are shown it: its number, and its result or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NumberedIteration {
-    /// From 1.
+    /// Counted from 1.
     pub number: u32,
-    /// What it gave; else why nothing.
+    /// The result, or why there is none.
     pub gave: Result<Iteration, String>,
 }
 
 impl Iteration {
-    /// All that it gave, as people and the next iterations read it.
+    /// The complete result, as people and the next iterations read it.
     pub fn markdown(&self) -> String {
         let mut text = format!("{}\n\n", self.text.trim());
         let lists =
@@ -42,13 +42,13 @@ impl Iteration {
         text
     }
 
-    /// Whether it only says what this one said.
+    /// Whether it has the same text as an earlier iteration.
     pub fn repeats(&self, earlier: &Self) -> bool {
         same(&self.text, &earlier.text)
     }
 }
 
-/// Whatever the case and the space between the words.
+/// Ignores case and white space.
 fn same(one: &str, other: &str) -> bool {
     words(one).eq(words(other))
 }
@@ -57,19 +57,15 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     text.split_whitespace().map(str::to_lowercase)
 }
 
-/// How much several iterations gave. What was said twice counts once.
+/// How much several iterations produced. Repeated items count once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IterationTotals {
-    /// Insights.
     pub insights: usize,
-    /// Frameworks.
     pub frameworks_evolved: usize,
-    /// Data points.
     pub data_points_collected: usize,
 }
 
 impl IterationTotals {
-    /// Of all of these.
     pub fn of<'a>(iterations: impl IntoIterator<Item = &'a Iteration> + Clone) -> Self {
         let count = |of: fn(&Iteration) -> &Vec<String>| {
             let said = iterations.clone().into_iter().flat_map(of);
@@ -83,8 +79,8 @@ impl IterationTotals {
     }
 }
 
-/// What people read at a checkpoint: what these iterations gave, whole, and what all of them count
-/// up to.
+/// What people read at a checkpoint: the complete results of the iterations in `shown`, and the
+/// totals of all iterations so far.
 pub fn summary(shown: &[NumberedIteration], tally: IterationTotals, total: u32) -> String {
     let mut text = String::new();
     for NumberedIteration { number, gave } in shown {

@@ -1,4 +1,4 @@
-//! How far a plan has come, as its events tell it.
+//! How far a plan has come, derived from its events.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,36 +10,31 @@ use super::Pace;
 pub enum PlanEvent {
     /// `plan.started`
     Started {
-        /// What it is for.
         goal: String,
-        /// How far it goes.
         #[serde(flatten)]
         pace: Pace,
-        /// Whom it asks.
+        /// The provider whose model it asks.
         provider: String,
     },
     /// `plan.iteration`
     Iterated {
-        /// Which one, from 1.
+        /// Counted from 1.
         iteration: u32,
-        /// Of so many.
         total_iterations: u32,
-        /// What it is about; why it gave nothing, where it did not.
+        /// The iteration's title, or why it produced nothing.
         title: String,
-        /// Whether it gave anything.
+        /// Whether it produced anything.
         produced: bool,
-        /// What was found.
         insights: Vec<String>,
-        /// Frameworks that there are by now.
+        /// How many frameworks there are by now.
         frameworks_evolved: usize,
-        /// Data points that there are by now.
+        /// How many data points there are by now.
         data_points_collected: usize,
     },
     /// `plan.iteration_started`
     Iterates {
-        /// Which one, from 1.
+        /// Counted from 1.
         iteration: u32,
-        /// Of so many.
         total_iterations: u32,
     },
     /// `plan.synthesis_started`
@@ -60,20 +55,19 @@ impl PlanEvent {
         }
     }
 
-    /// What an event of this type says.
+    /// Reads an event from the log; `None` if it is not a plan's event or cannot be read.
     pub fn read(kind: &str, payload: &str) -> Option<Self> {
         serde_json::from_str::<Self>(payload).ok().filter(|told| told.kind() == kind)
     }
 }
 
-/// How far a plan is.
+/// How far a plan has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlanProgress {
-    /// The iteration that was begun last; 0 before the first.
+    /// The iteration that began last; 0 before the first.
     pub current_iteration: u32,
-    /// How many are over.
+    /// How many iterations are over.
     pub completed: u32,
-    /// What it does.
     pub doing: PlanActivity,
 }
 
@@ -90,7 +84,7 @@ pub enum PlanActivity {
 }
 
 impl PlanProgress {
-    /// After this was told.
+    /// Updates the progress with the next event.
     pub fn apply(&mut self, told: &PlanEvent) {
         match told {
             PlanEvent::Started { .. } => {}

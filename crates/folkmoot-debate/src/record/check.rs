@@ -1,4 +1,4 @@
-//! What may be kept.
+//! Checks the records of a debate before they are stored.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ pub const JSON_BYTES_MAX: usize = 1 << 20;
 const WORD_BYTES_MAX: usize = 64;
 /// The most tags of a lesson.
 const TAGS_MAX: usize = 32;
-/// Longer than anybody waits: a hundred years.
+/// A hundred years, which is longer than anybody waits.
 const MILLIS_MAX: u64 = 100 * 366 * 24 * 3600 * 1000;
 
-/// Refuses a record that cannot be kept. What concerns every record is core's to check.
+/// Refuses a record that cannot be stored. Rules for all records are checked in core.
 pub(super) fn check(record: &DebateRecord) -> Result<(), Refusal> {
     match record {
         DebateRecord::Session(SessionRecord {

@@ -1,4 +1,4 @@
-//! What can be asked of debates.
+//! Queries for the records of debates, and the records as they are read.
 
 use folkmoot_core::{
     Digest, GateId, Name, RecordQuery, RecordView, RunId, SessionId, Timestamp,
@@ -11,12 +11,12 @@ use serde_json::Value;
 use super::{LogLevel, SESSION_ID, collection, version_id};
 use crate::{AgentRole, DebatePhase, Domain, agent::Share};
 
-/// A debate: what its run, its gates and its questions say of it, and what it last said itself.
+/// A debate: what its run, its gates and its questions say about it, and its last session record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebateView {
-    /// Its run.
+    /// The id of its run.
     pub id: RunId,
-    /// What `debate_sessions` has for an id.
+    /// The column `id` of `debate_sessions`.
     pub session_id: SessionId,
     pub status: SummaryStatus,
     /// Who started it.
@@ -24,19 +24,19 @@ pub struct DebateView {
     pub created_at: Timestamp,
     /// When its run last had an event.
     pub updated_at: Timestamp,
-    /// When it was over.
+    /// When it ended.
     pub completed_at: Option<Timestamp>,
-    /// The gate of its own that has held it longest.
+    /// Its own gate that has held it longest.
     pub waiting_at: Option<GateId>,
-    /// What is debated: the title of its run until it says so itself, and nothing where that was
-    /// erased.
+    /// What is debated: the topic of its session record, or the title of its run while there is no
+    /// such record. `None` if the topic was erased.
     pub topic: Option<String>,
-    /// What it last said; nothing before its first word.
+    /// Its last session record; `None` before the first.
     pub session: Option<SessionView>,
 }
 
 impl DebateView {
-    /// The debate of a run, and what it last said.
+    /// The debate of a run, with its last session record.
     pub fn new(run: RunSummary, session: Option<SessionView>) -> Self {
         let RunSummary { id, session_id, title, initiated_by, created_at, updated_at, status, waiting_at } = run;
         Self {
@@ -54,17 +54,16 @@ impl DebateView {
     }
 }
 
-/// A session, with its texts unless they were erased.
+/// A session record. Texts that were erased are `None`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct SessionView {
     pub run_id: RunId,
     pub topic: Option<String>,
-    /// Who hears whom.
     pub topology: String,
     pub coordination_protocol: String,
     /// How many rounds are over.
     pub total_rounds: u32,
-    /// How far they agreed.
+    /// How far the agents agreed.
     pub final_consensus_score: Option<Share>,
     #[serde(default, deserialize_with = "json_text")]
     pub config: Option<Value>,
@@ -74,11 +73,11 @@ pub struct SessionView {
     pub metadata: Option<Value>,
 }
 
-/// A turn, with its texts unless they were erased.
+/// A turn. Texts that were erased are `None`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct TurnView {
     pub run_id: RunId,
-    /// Where it was written; later ones are higher.
+    /// Its position in the order of writing; later ones are higher.
     pub place: u64,
     pub at: Timestamp,
     /// A UUID.
@@ -91,25 +90,22 @@ pub struct TurnView {
     pub provider: String,
     pub model: String,
     pub content: Option<String>,
-    /// How sure the agent was.
     pub confidence: Option<Share>,
-    /// What the agent called.
+    /// The tools that the agent called, and their results.
     #[serde(default, deserialize_with = "json_text")]
     pub tool_calls: Option<Value>,
-    /// What tests gave.
     #[serde(default, deserialize_with = "json_text")]
     pub test_results: Option<Value>,
-    /// What it learnt.
+    /// What it learned from failing.
     #[serde(default, deserialize_with = "json_text")]
     pub reflections: Option<Value>,
-    /// Whatever else is provenance.
+    /// Prompt, usage and other provenance.
     #[serde(default, deserialize_with = "json_text")]
     pub metadata: Option<Value>,
-    /// How long the answer took.
     pub response_time_ms: u64,
 }
 
-/// A version of code, with its texts unless they were erased.
+/// A version of code. Texts that were erased are `None`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct VersionView {
     pub run_id: RunId,
@@ -118,30 +114,28 @@ pub struct VersionView {
     pub id: String,
     /// The turn that wrote it.
     pub turn_id: Option<String>,
-    /// Who spoke in that turn, which the turn's record says.
+    /// The agent that spoke in that turn. It is filled in from the turn's record.
     #[serde(skip)]
     pub author: Option<Name>,
     pub language: String,
-    /// All of it.
     pub code: Option<String>,
-    /// From 1, in its debate.
+    /// Counted from 1 in its debate.
     pub version_number: u32,
     /// How good it was judged to be.
     pub quality_score: Option<Share>,
-    /// How many of its tests passed.
+    /// The share of its tests that passed.
     pub test_pass_rate: Option<Share>,
-    /// What was measured.
     #[serde(default, deserialize_with = "json_text")]
     pub metrics: Option<Value>,
-    /// What changed.
+    /// What changed since the version before.
     pub diff_from_previous: Option<String>,
 }
 
-/// A line for whoever looks into a debate.
+/// A line of a debate's log.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct LineView {
     pub run_id: RunId,
-    /// Where it was written; later ones are higher.
+    /// Its position in the order of writing; later ones are higher.
     pub place: u64,
     pub at: Timestamp,
     pub level: LogLevel,
@@ -153,26 +147,26 @@ pub struct LineView {
 /// A lesson that was not erased.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct LessonView {
-    /// Of which debate.
+    /// The debate that learned it.
     pub run_id: RunId,
     pub at: Timestamp,
     /// A UUID.
     pub id: String,
     pub domain: Domain,
-    /// For code in this language.
+    /// The language to which it applies; `None` means any.
     pub language: Option<String>,
-    /// What had gone wrong, unless that was erased.
+    /// What went wrong; `None` if that was erased.
     pub root_cause: Option<String>,
     /// What to do about it.
     pub lesson: String,
-    /// Of what to do about it: by this it can be erased.
+    /// The digest of `lesson`, by which that text can be erased.
     pub digest: Digest,
     pub confidence: Share,
     /// Words to find it by.
     pub tags: Vec<String>,
 }
 
-/// JSON that is kept as a text.
+/// Reads JSON that is stored as text.
 fn json_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?;
     text.map(|text| serde_json::from_str(&text)).transpose().map_err(D::Error::custom)
@@ -201,32 +195,28 @@ impl TryFrom<RecordView> for LessonView {
     }
 }
 
-/// The sessions of these debates.
+/// Asks for the session records of these debates.
 pub fn session_query(debates: Vec<RunId>) -> RecordQuery {
     let limit = u32::try_from(debates.len()).unwrap_or(u32::MAX);
     let (collection, ids) = (collection::SESSIONS.to_owned(), vec![SESSION_ID.to_owned()]);
     RecordQuery { collection, runs: debates, ids, limit, ..RecordQuery::default() }
 }
 
-/// These turns of a debate.
+/// Asks for these turns of a debate.
 pub fn turn_query(debate: RunId, ids: Vec<String>) -> RecordQuery {
     let limit = u32::try_from(ids.len()).unwrap_or(u32::MAX);
     RecordQuery { collection: collection::TURNS.to_owned(), runs: vec![debate], ids, limit, ..RecordQuery::default() }
 }
 
-/// Which turns of a debate, in the order in which they were written.
+/// Asks for turns of a debate, in the order in which they were written.
 #[derive(Clone, Debug)]
 pub struct TurnQuery {
     pub debate: RunId,
-    /// Only in this phase.
     pub phase: Option<DebatePhase>,
-    /// Only of this agent.
     pub agent: Option<Name>,
-    /// Only in this round.
     pub round: Option<u32>,
-    /// Only those whose place is after this.
+    /// Only those with a higher `place`.
     pub after: Option<u64>,
-    /// At most so many.
     pub limit: u32,
 }
 
@@ -246,13 +236,12 @@ impl From<TurnQuery> for RecordQuery {
     }
 }
 
-/// Which versions of a debate's code, by their numbers.
+/// Asks for versions of a debate's code, in the order of their numbers.
 #[derive(Clone, Debug)]
 pub struct VersionQuery {
     pub debate: RunId,
     /// Only those with a higher number.
     pub after: Option<u32>,
-    /// At most so many.
     pub limit: u32,
 }
 
@@ -268,15 +257,14 @@ impl From<VersionQuery> for RecordQuery {
     }
 }
 
-/// Which lines of a debate, in the order in which they were written.
+/// Asks for lines of a debate's log, in the order in which they were written.
 #[derive(Clone, Debug)]
 pub struct LineQuery {
     pub debate: RunId,
-    /// Only those as grave as this, and graver.
+    /// Only lines of at least this level.
     pub level: Option<LogLevel>,
-    /// Only those whose place is after this.
+    /// Only those with a higher `place`.
     pub after: Option<u64>,
-    /// At most so many.
     pub limit: u32,
 }
 
@@ -295,16 +283,14 @@ impl From<LineQuery> for RecordQuery {
     }
 }
 
-/// Which lessons, newest first.
+/// Asks for lessons, the newest first.
 #[derive(Clone, Debug, Default)]
 pub struct LessonQuery {
-    /// Only this one.
     pub id: Option<String>,
-    /// Only those that hold here.
     pub domain: Option<Domain>,
-    /// Only of debates in which the rehearsal spoke, or only of those in which it did not.
+    /// If true, only lessons of debates in which the rehearsal model spoke; if false, only of the
+    /// others.
     pub rehearsed: Option<bool>,
-    /// At most so many.
     pub limit: u32,
 }
 

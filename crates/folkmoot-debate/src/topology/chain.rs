@@ -1,4 +1,4 @@
-//! Each with the next, and the last with the first.
+//! The chain: each agent is linked with the next, and the last with the first.
 
 use super::{WHOLE, concern};
 use crate::agent::{
@@ -9,11 +9,12 @@ use crate::agent::{
 };
 use folkmoot_core::Name;
 
-/// All agents: by what they do, the better ones first. The order of the team plays no part.
+/// All agents, sorted by role, and within a role the better ones first. The order of the team does
+/// not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChainTopology(Vec<Name>);
 
-/// The way back from the last to the first.
+/// The weight of the link from the last agent back to the first.
 const BACK: u16 = 50;
 
 impl ChainTopology {
@@ -23,7 +24,7 @@ impl ChainTopology {
         Self(agents.into_iter().map(|agent| agent.id.clone()).collect())
     }
 
-    /// The first whom the phase concerns, or the first of all.
+    /// The first agent whose role the phase concerns, or the first of all.
     pub(super) fn leader(&self, agents: &[Agent], phase: DebatePhase) -> &Name {
         let role = |id: &Name| agents.iter().find(|agent| agent.id == *id).map(|agent| agent.role);
         let concerned = |id: &&Name| role(id).is_some_and(|role| concern::roles(phase).contains(&role));
@@ -34,7 +35,7 @@ impl ChainTopology {
         self.0.iter().map(|id| vec![id.clone()]).collect()
     }
 
-    /// Who comes after; nobody after somebody who is alone.
+    /// The next agent; `None` if there is only one.
     pub(super) fn next(&self, id: &Name) -> Option<&Name> {
         let at = self.0.iter().position(|other| other == id)?;
         Some(&self.0[(at + 1) % self.0.len()]).filter(|next| *next != id)
@@ -46,8 +47,9 @@ impl ChainTopology {
     }
 }
 
-/// Who makes comes before who breaks, and who breaks before who mends; who sums up is last of those
-/// whom the order knows.
+/// The place of a role in the chain. Roles that propose come before roles that attack, and these
+/// before roles that repair. The moderator, who sums up, is last in the list. Roles that are not in
+/// the list follow after it.
 fn place(role: AgentRole) -> usize {
     const ORDER: [AgentRole; 12] = [
         Proposer, Architect, Critic, RedTeam, Reviewer, BlueTeam, Optimizer, TestAgent, Security, Validator, Teacher,

@@ -1,9 +1,9 @@
-//! Whom and which knowledge a phase concerns, where the topology has a say in it.
+//! The roles and domains that a phase concerns. Topologies use them to choose leaders and groups.
 
 use crate::agent::{AgentRole, AgentRole::*, DebatePhase, Domain};
 
-/// Those who can lead a phase. They are more than those who must speak in it: not every team has
-/// the latter.
+/// Roles that can lead a phase. They are more than the roles that must speak in it, because not
+/// every team has the latter.
 pub(super) const fn roles(phase: DebatePhase) -> &'static [AgentRole] {
     match phase {
         DebatePhase::Dehallucination => &[Moderator, Teacher, Critic],
@@ -17,7 +17,7 @@ pub(super) const fn roles(phase: DebatePhase) -> &'static [AgentRole] {
     }
 }
 
-/// What it helps to know.
+/// Domains that are useful in a phase.
 pub(super) const fn domains(phase: DebatePhase) -> &'static [Domain] {
     match phase {
         DebatePhase::Dehallucination | DebatePhase::Convergence => &[Domain::Reasoning],

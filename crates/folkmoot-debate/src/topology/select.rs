@@ -1,33 +1,33 @@
-//! Which topology fits, where nobody says.
+//! Chooses a topology for a debate that does not name one.
 
 use folkmoot_core::vocabulary;
 use serde::{Deserialize, Serialize};
 
 use super::Topology;
 
-/// What speaks for one topology or another.
+/// What decides which topology fits a debate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traits {
-    /// So many debate.
+    /// How many agents debate.
     pub agents: usize,
-    /// So many may speak at the same time.
+    /// How many of them may speak at the same time.
     pub max_parallel: usize,
     /// Parts of the work belong to parts of the team.
     pub hierarchical: bool,
     /// Each builds on the one before, or the order must be the same each time.
     pub ordered: bool,
-    /// One agent should see and pass on everything.
+    /// One agent should see everything and pass it on.
     pub centralized: bool,
 }
 
 vocabulary! {
-    /// What decided.
+    /// Why a topology was chosen.
     pub enum SelectReason {
         /// The work has parts.
         Hierarchical = "hierarchical",
         /// The order matters.
         Ordered = "ordered",
-        /// One should see everything.
+        /// One agent should see everything.
         Centralized = "centralized",
         /// At most three agents.
         FewAgents = "few_agents",
@@ -38,7 +38,7 @@ vocabulary! {
     }
 }
 
-/// A topology, and why it.
+/// A topology, and why it was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopologyChoice {
     pub topology: Topology,
@@ -46,14 +46,14 @@ pub struct TopologyChoice {
 }
 
 impl Traits {
-    /// Nothing is known but how many they are.
+    /// A team about which only its size is known.
     pub const fn of(agents: usize, max_parallel: usize) -> Self {
         Self { agents, max_parallel, hierarchical: false, ordered: false, centralized: false }
     }
 }
 
 impl Topology {
-    /// The first that fits: what was said of the work before what is counted of the team.
+    /// The first topology that fits. Facts about the work count before the size of the team.
     pub const fn select(traits: Traits) -> TopologyChoice {
         let (topology, reason) = match traits {
             Traits { hierarchical: true, .. } => (Topology::Tree, SelectReason::Hierarchical),

@@ -1,4 +1,5 @@
-//! A root, those who lead a concern, and those who work for them.
+//! The tree: a root, agents below it that each lead a concern, and agents that work for these
+//! leads.
 
 use folkmoot_core::{Name, vocabulary};
 use std::collections::{BTreeMap, VecDeque};
@@ -8,25 +9,25 @@ use serde::{Deserialize, Serialize};
 use crate::agent::{Agent, AgentRole, DebatePhase, choose::rank};
 
 vocabulary! {
-    /// What a part of the tree is there for.
+    /// What a part of the tree is responsible for.
     pub enum Responsibility {
-        /// All of it: the root's.
+        /// Everything; the responsibility of the root.
         Overall = "overall",
-        /// Keeping others out.
+        /// Protection against attackers.
         Security = "security",
         /// Time and memory.
         Performance = "performance",
         /// Keeping the debate on its question.
         Coordination = "coordination",
-        /// What is wrong with an answer.
+        /// Faults of an answer.
         Quality = "quality",
-        /// Whether it does what was asked.
+        /// Whether an answer does what was asked.
         Review = "review",
-        /// The first part where nobody leads a concern.
+        /// The first part, if nobody leads a concern.
         Alpha = "alpha",
-        /// The second one.
+        /// The second part.
         Beta = "beta",
-        /// The third one.
+        /// The third part.
         Gamma = "gamma",
     }
 }
@@ -35,27 +36,26 @@ vocabulary! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeNode {
     pub agent_id: Name,
-    /// What it is there for in the debate.
     pub role: AgentRole,
-    /// Whom it reports to; nobody above the root.
+    /// The agent that it reports to; `None` for the root.
     pub parent: Option<Name>,
-    /// Who reports to it.
+    /// The agents that report to it.
     pub children: Vec<Name>,
-    /// How far it is from the root.
+    /// The distance from the root.
     pub level: u32,
-    /// What it and all beneath it are there for.
+    /// What it and all agents below it are responsible for.
     pub responsibility: Responsibility,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tree {
     root: Name,
-    /// Everybody who is in a list of children is here, and everybody but the root is in exactly
-    /// one.
+    /// Every agent in a list of children has a node here, and every agent but the root is in
+    /// exactly one such list.
     nodes: BTreeMap<Name, TreeNode>,
 }
 
-/// Who leads what.
+/// The roles that lead a concern.
 const CONCERNS: [(AgentRole, Responsibility); 5] = [
     (AgentRole::Security, Responsibility::Security),
     (AgentRole::PerformanceAnalyzer, Responsibility::Performance),
@@ -63,13 +63,13 @@ const CONCERNS: [(AgentRole, Responsibility); 5] = [
     (AgentRole::Critic, Responsibility::Quality),
     (AgentRole::Reviewer, Responsibility::Review),
 ];
-/// What the best three lead where none of them is there.
+/// What the best three agents lead if none of these roles is there.
 const PARTS: [Responsibility; 3] = [Responsibility::Alpha, Responsibility::Beta, Responsibility::Gamma];
 
 impl Tree {
-    /// The root is the best architect, else the best designer, else the best agent. Beneath it is
-    /// the best of each role that leads a concern, or the best three; the others work for them in
-    /// turn.
+    /// The root is the best architect, else the best designer, else the best agent. Below it is the
+    /// best agent of each role that leads a concern or, if there are none, the best three agents.
+    /// The others are assigned to these leads in turn.
     pub(super) fn new(agents: &[Agent]) -> Self {
         let mut left: Vec<&Agent> = agents.iter().collect();
         left.sort_by_key(|agent| rank(agent));
@@ -121,7 +121,7 @@ impl Tree {
         }
     }
 
-    /// `agent` is gone, `left` are the others.
+    /// The tree without `agent`; `left` are the remaining agents.
     pub(super) fn without(&self, agent: &Name, left: &[Agent]) -> Self {
         let mut tree = self.clone();
         let Some(gone) = tree.nodes.remove(agent) else { return tree };
@@ -157,14 +157,14 @@ impl Tree {
         tree
     }
 
-    /// Says anew how far everybody is from the root, and that whoever works for a lead works for
-    /// its concern.
+    /// Sets each agent's distance from the root, and gives each agent below a lead the lead's
+    /// concern.
     fn settle(&mut self) {
         for id in self.downwards() {
             let parent = self.nodes.get(&id).and_then(|node| node.parent.as_ref()).and_then(|id| self.nodes.get(id));
             let (level, responsibility) = match parent {
                 None => (0, Some(Responsibility::Overall)),
-                // Each child of the root has a concern of its own.
+                // Each child of the root keeps its own concern.
                 Some(root) if root.level == 0 => (1, None),
                 Some(parent) => (parent.level + 1, Some(parent.responsibility)),
             };
@@ -175,7 +175,7 @@ impl Tree {
         }
     }
 
-    /// Everybody, level by level.
+    /// All agents, level by level.
     fn downwards(&self) -> Vec<Name> {
         let mut order = Vec::with_capacity(self.nodes.len());
         let mut next = VecDeque::from([&self.root]);
@@ -198,7 +198,7 @@ impl Tree {
         self.nodes.get(id)?.parent.as_ref()
     }
 
-    /// The best of those who lead what the phase is about, else the root.
+    /// The best agent that leads the phase's concern, else the root.
     pub(super) fn leader(&self, agents: &[Agent], phase: DebatePhase) -> &Name {
         let concern = match phase {
             DebatePhase::Critique | DebatePhase::Adversarial => Responsibility::Security,
@@ -215,7 +215,8 @@ impl Tree {
         lead.and_then(|agent| self.nodes.get_key_value(&agent.id)).map_or(&self.root, |(id, _)| id)
     }
 
-    /// The root, then each lead with all who work for it. Where it is decided, the root comes last.
+    /// The root, then each lead with all agents below it. In the convergence phase, which decides,
+    /// the root speaks last.
     pub(super) fn groups(&self, phase: DebatePhase) -> Vec<Vec<Name>> {
         let mut groups: Vec<Vec<Name>> = self.children(&self.root).iter().map(|lead| self.beneath(lead)).collect();
         let at = if phase == DebatePhase::Convergence { groups.len() } else { 0 };
@@ -228,7 +229,7 @@ impl Tree {
         std::iter::once(id.clone()).chain(below).collect()
     }
 
-    /// Down where it is beneath, else up.
+    /// The next hop: down if `to` is below `at`, else up.
     pub(super) fn next(&self, at: &Name, to: &Name) -> Option<&Name> {
         let mut below = self.nodes.get_key_value(to)?.0;
         while let Some(parent) = self.parent(below) {
@@ -244,7 +245,7 @@ impl Tree {
         self.parent(one) == Some(two) || self.parent(two) == Some(one)
     }
 
-    /// A parent, a child or a sibling.
+    /// Whether one is a parent, a child or a sibling of the other.
     pub(super) fn is_near(&self, one: &Name, two: &Name) -> bool {
         let parent = self.parent(one);
         self.is_link(one, two) || (parent.is_some() && parent == self.parent(two))

@@ -1,25 +1,25 @@
-//! Ballots, and what makes one that cannot be counted.
+//! Ballots, and why some cannot be counted.
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Score, Share};
 use folkmoot_core::Name;
 
-/// What one voter says.
+/// The ballot of one voter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ballot {
     pub voter: Name,
     /// The candidates, the best first. Those that are left out are tied behind them.
     pub ranking: Vec<Name>,
-    /// Candidates that the voter does not judge beside its own: it was not shown them.
+    /// Candidates that the voter does not judge because it was not shown them. Its own answer need
+    /// not be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recused: Vec<Name>,
-    /// How much it counts where weights count: as much as so many ballots.
+    /// How many ballots it counts as in weighted voting.
     pub weight: u64,
-    /// How sure the voter is.
     pub confidence: Share,
-    /// How good the voter has been until now.
+    /// How good the voter's contributions have been so far.
     pub score: Score,
 }
 
@@ -29,23 +29,23 @@ pub enum BadBallot {
     /// It names somebody twice.
     #[error("{voter}'s ballot names {candidate} twice")]
     Twice { voter: Name, candidate: Name },
-    /// It names somebody who does not stand.
+    /// It names somebody who is not a candidate.
     #[error("{voter}'s ballot names {candidate}, who is no candidate")]
     Unknown { voter: Name, candidate: Name },
-    /// Somebody votes twice.
+    /// A voter has two ballots.
     #[error("there are two ballots of {voter}")]
     VotesTwice { voter: Name },
-    /// Somebody stands twice.
+    /// A candidate is listed twice.
     #[error("{candidate} stands twice")]
     StandsTwice { candidate: Name },
 }
 
-/// From so many candidates on nobody votes for their own: with two there would be nothing left to
-/// say.
+/// From this many candidates on, nobody votes for their own answer. With two, there would be
+/// nothing left to rank.
 const NO_SELF_VOTES_FROM: usize = 3;
 
-/// The ballots as they are counted: without votes for one's own, and without those that then rank
-/// nobody.
+/// The ballots as they are counted: without candidates that the voter does not judge, and without
+/// ballots that then rank nobody.
 pub(super) fn checked(candidates: &[Name], ballots: &[Ballot]) -> Result<Vec<Ballot>, BadBallot> {
     if let Some(candidate) = twice(candidates) {
         return Err(BadBallot::StandsTwice { candidate: candidate.clone() });
@@ -68,12 +68,13 @@ pub(super) fn checked(candidates: &[Name], ballots: &[Ballot]) -> Result<Vec<Bal
     }
     checked.iter_mut().for_each(|ballot| ballot.ranking.retain(|name| !ballot.recused.contains(name)));
     checked.retain(|ballot| !ballot.ranking.is_empty());
-    // So that what follows cannot depend on who was first to vote.
+    // Sorted, so that nothing depends on the order in which the ballots were cast.
     checked.sort_by(|one, two| one.voter.cmp(&two.voter));
     Ok(checked)
 }
 
-/// Whom a voter judges: all, or all but their own.
+/// The candidates that a voter judges: all but those it is recused from and, with three or more
+/// candidates, its own answer.
 pub(super) fn judged<'a>(candidates: &'a [Name], ballot: &'a Ballot) -> impl Iterator<Item = &'a Name> {
     let all = candidates.len() < NO_SELF_VOTES_FROM;
     candidates.iter().filter(move |name| (all || **name != ballot.voter) && !ballot.recused.contains(name))

@@ -1,4 +1,4 @@
-//! First places, weights and places.
+//! Counts first places, weights and Borda points.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use folkmoot_core::Name;
 
 type PointsByName = BTreeMap<Name, Points>;
 
-/// How often each is in the first place.
+/// How often each candidate is in the first place.
 pub(super) fn first_places(candidates: &[Name], ballots: &[Ballot]) -> PointsByName {
     firsts(candidates, ballots, |_| 1)
 }
 
-/// How much weight stands behind each as the first.
+/// The weight of all ballots that have each candidate first.
 pub(super) fn weights(candidates: &[Name], ballots: &[Ballot]) -> PointsByName {
     firsts(candidates, ballots, |ballot| ballot.weight)
 }
@@ -27,7 +27,7 @@ fn firsts(candidates: &[Name], ballots: &[Ballot], worth: impl Fn(&Ballot) -> u6
     counted
 }
 
-/// Borda's points, doubled so that the mean of two places is a whole number, and by how many
+/// Borda points, doubled so that the mean of two places is a whole number, and the number of
 /// judges.
 pub(super) fn places(candidates: &[Name], ballots: &[Ballot]) -> PointsByName {
     let mut counted: PointsByName = candidates.iter().map(|name| (name.clone(), Points::default())).collect();
@@ -38,7 +38,7 @@ pub(super) fn places(candidates: &[Name], ballots: &[Ballot]) -> PointsByName {
             let place = ballot.ranking.iter().position(|ranked| ranked == *name);
             let doubled = match place {
                 Some(place) => 2 * (judged.len() - 1 - place),
-                // The mean of the last places, of which the least gives nothing.
+                // The mean of the last places, of which the very last gives no points.
                 None => left_out - 1,
             };
             if let Some(has) = counted.get_mut(*name) {

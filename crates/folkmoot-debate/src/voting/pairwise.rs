@@ -1,20 +1,20 @@
-//! Head to head: for each two candidates, how many prefer the one to the other.
+//! Head-to-head counts: for each pair of candidates, how many voters prefer one to the other.
 
 use std::collections::BTreeMap;
 
 use super::{Ballot, Points, ballot::judged};
 use folkmoot_core::Name;
 
-/// Who is preferred to whom, by how many.
+/// How many voters prefer each candidate to each other one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairwise {
-    /// In the order of their names.
+    /// Sorted.
     names: Vec<Name>,
     prefer: Vec<Vec<u64>>,
 }
 
 impl Pairwise {
-    /// Counts ballots that were checked. Whoever is ranked is preferred to whoever is left out.
+    /// Counts checked ballots. A ranked candidate is preferred to those that are left out.
     pub(super) fn of(candidates: &[Name], ballots: &[Ballot]) -> Self {
         let mut names = candidates.to_vec();
         names.sort();
@@ -35,7 +35,7 @@ impl Pairwise {
         Self { names, prefer }
     }
 
-    /// How many more prefer the one to the other than the other way round.
+    /// How many more voters prefer `one` to `two` than the other way round.
     fn margin(&self, one: usize, two: usize) -> i64 {
         let count = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         count(self.prefer[one][two]) - count(self.prefer[two][one])
@@ -53,24 +53,24 @@ impl Pairwise {
         self.all().filter(|one| is_one(*one)).map(|one| self.names[one].clone()).collect()
     }
 
-    /// Who beats every other one.
+    /// The candidate that beats every other one.
     pub fn winner(&self) -> Option<Name> {
         self.named(|one| self.others(one).all(|two| self.margin(one, two) > 0)).pop()
     }
 
-    /// Whether somebody loses to nobody.
+    /// Whether there is a candidate that loses to no other.
     pub fn has_unbeaten(&self) -> bool {
         self.all().any(|one| self.others(one).all(|two| self.margin(one, two) >= 0))
     }
 
-    /// How many each beats.
+    /// How many others each candidate beats.
     pub(super) fn victories(&self) -> BTreeMap<Name, Points> {
         let beats = |one: usize| self.others(one).filter(|two| self.margin(one, *two) > 0).count() as u64;
         self.all().map(|one| (self.names[one].clone(), Points { points: beats(one), of: 1 })).collect()
     }
 
-    /// Those from whom the strongest chain of victories to each other is at least as strong as the
-    /// one back. A chain is as strong as its smallest margin.
+    /// The candidates whose strongest chain of victories to every other candidate is at least as
+    /// strong as the chain back. A chain is as strong as its smallest margin.
     pub fn schulze(&self) -> Vec<Name> {
         let mut strongest: Vec<Vec<i64>> =
             self.all().map(|one| self.all().map(|two| self.margin(one, two).max(0)).collect()).collect();
@@ -85,9 +85,9 @@ impl Pairwise {
         self.named(|one| self.others(one).all(|two| strongest[one][two] >= strongest[two][one]))
     }
 
-    /// Those whom no locked victory beats. Victories of equal margin are judged together: those of
-    /// them that close a circle with what is locked, or with each other, are all left out, so that
-    /// no order among them decides.
+    /// The candidates that no locked victory beats. Victories of equal margin are judged together:
+    /// those that close a cycle with locked victories, or with each other, are all left out, so
+    /// that no order among them decides.
     pub fn ranked_pairs(&self) -> Vec<Name> {
         let mut locked = vec![vec![false; self.names.len()]; self.names.len()];
         let mut margins: Vec<i64> = self
@@ -115,7 +115,7 @@ impl Pairwise {
     }
 }
 
-/// Whether a chain of victories leads from one to the other.
+/// Whether a chain of victories leads from `from` to `to`.
 fn reaches(beats: &[Vec<bool>], from: usize, to: usize) -> bool {
     let mut seen = vec![false; beats.len()];
     let mut next = vec![from];

@@ -1,24 +1,24 @@
-//! What tells those apart who are first together.
+//! Rules that break a tie for the first place.
 
 use super::Ballot;
 use folkmoot_core::{Name, vocabulary};
 
 vocabulary! {
-    /// A rule for ties. Each is a fact about the ballots; where it does not tell them apart either,
-    /// it stays a tie.
+    /// A rule that breaks ties. Each uses only facts about the ballots. If these do not tell the
+    /// candidates apart either, it stays a tie.
     pub enum TieBreak {
-        /// For whom the surest voter is.
+        /// The choice of the most confident voter wins.
         HighestConfidence = "highest_confidence",
-        /// Who has most first places.
+        /// The candidate with the most first places wins.
         MostVotes = "most_votes",
-        /// For whom the voter is who has been best until now.
+        /// The choice of the voter with the best score so far wins.
         LeaderVote = "leader_vote",
     }
 }
 
 impl TieBreak {
     pub(super) fn choose(self, tied: &[Name], ballots: &[Ballot]) -> Option<Name> {
-        // Of those who are tied, whom a voter ranks first.
+        // The tied candidate that a voter ranks highest.
         let choice = |ballot: &Ballot| ballot.ranking.iter().find(|name| tied.contains(name)).cloned();
         let of_the_best = |measure: &dyn Fn(&Ballot) -> u64| {
             let chosen: Vec<(u64, Name)> =

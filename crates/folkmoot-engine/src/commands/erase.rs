@@ -52,7 +52,8 @@ impl Engine {
         self.erase(caller, Erasure { digests, reason }).await
     }
 
-    /// Removes erased bytes from the database's files. Fails while somebody is reading them.
+    /// Removes erased bytes from the database's files. Returns `false` if somebody still reads them
+    /// after all tries, and always on PostgreSQL.
     pub(crate) async fn scrub(&self) -> Result<bool, Error> {
         if self.0.store.is_shared() {
             return Ok(false);

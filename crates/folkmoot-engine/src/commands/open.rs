@@ -14,7 +14,7 @@ use crate::{Caller, Engine};
 pub struct OpenRequest {
     /// Everything except the artifacts. [`Engine::new_gate_id`] makes the id.
     pub new_gate: NewGate,
-    /// What the reviewer can look at.
+    /// The content that reviewers see.
     pub artifacts: Vec<ArtifactInput>,
 }
 

@@ -48,8 +48,8 @@ impl Engine {
         Ok(self.start_or_find_run(caller, new_run).await?.0)
     }
 
-    /// As [`Engine::start_run`], and returns whether the run is new. Starting the same under the
-    /// same id returns the existing run.
+    /// Like [`Engine::start_run`], and returns whether the run is new. Starting the same run again
+    /// under the same id returns the existing run.
     pub async fn start_or_find_run(&self, caller: Caller, new_run: NewRun) -> Result<(Run, bool), Error> {
         if let Some(workflow) = &new_run.workflow {
             self.worker().must_know(workflow).map_err(|problem| Refusal::invalid("workflow", problem))?;
@@ -61,12 +61,12 @@ impl Engine {
         }
     }
 
-    /// Ends a run in any state, with everything in flight or open.
+    /// Cancels a run in any state, with everything that is in flight or open.
     pub async fn cancel_run(&self, caller: Caller, run: RunId, reason: String) -> Result<Run, Error> {
         self.execute_on_run(caller, run::Action::Cancel { run, reason }).await
     }
 
-    /// Continues a stopped run. It does not affect a waiting run.
+    /// Continues a run that is stopped or waits for a model provider. It lets no run pass a gate.
     pub async fn resume_run(&self, caller: Caller, run: RunId) -> Result<Run, Error> {
         self.execute_on_run(caller, run::Action::Resume { run }).await
     }
@@ -92,8 +92,8 @@ impl Engine {
         let key = entry.key.clone();
         let journal_write = JournalWrite { run: run.clone(), fence: Fence::Owner, entry, write };
         match self.execute(caller, run::Action::Record(Box::new(journal_write))).await? {
-            // A repetition gets the first answer, which was "do it"; but not where it has been done
-            // since.
+            // A repeated request gets the first answer, which was "do it", unless the step has been
+            // done since.
             Outcome::Entry(first) if begins && keyed => {
                 self.must_not_be_stopped(&run).await?;
                 let query = JournalQuery { run, after: None, limit: 1, key: Some(key), results: false };

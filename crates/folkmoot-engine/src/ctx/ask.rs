@@ -26,7 +26,7 @@ pub struct QuestionSpec {
 }
 
 impl QuestionSpec {
-    /// A question of this type, which says what it halts meanwhile.
+    /// A question of this type. The type says whom it halts while it is open.
     pub fn new(question_type: QuestionType, text: impl Into<String>) -> Self {
         Self {
             question_type,
@@ -40,21 +40,21 @@ impl QuestionSpec {
         }
     }
 
-    /// What can be answered; anything unless it is said.
+    /// The possible answers; by default any.
     #[must_use]
     pub fn options(mut self, options: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.options = options.into_iter().map(Into::into).collect();
         self
     }
 
-    /// What its timeout answers.
+    /// The answer that a timeout gives.
     #[must_use]
     pub fn default(mut self, answer: impl Into<Value>) -> Self {
         self.default = Some(answer.into());
         self
     }
 
-    /// How long until its timeout, or between reminders.
+    /// The time until its timeout, or between reminders.
     #[must_use]
     pub fn timeout(mut self, timeout: impl Into<Timeout>) -> Self {
         self.timeout = Some(timeout.into());
@@ -68,14 +68,14 @@ impl QuestionSpec {
         self
     }
 
-    /// What is looked at first.
+    /// Questions of a higher priority are listed first.
     #[must_use]
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = Some(priority);
         self
     }
 
-    /// The agent that asks, and that it halts; the run's own unless it is said.
+    /// The agent that asks, and that the question halts; by default the run's own agent.
     #[must_use]
     pub fn agent(mut self, agent: Name) -> Self {
         self.agent = Some(agent);
@@ -91,13 +91,13 @@ pub struct QuestionOutcome {
 }
 
 impl QuestionOutcome {
-    /// Whether somebody answered, or a timeout applied the default; not where it was denied,
-    /// skipped or cancelled.
+    /// Whether there is an answer: somebody gave one, or a timeout applied the default. False if
+    /// the question was denied, skipped or cancelled.
     pub fn is_given(&self) -> bool {
         self.closure.status != QuestionStatus::Denied && self.closure.answer.is_some()
     }
 
-    /// The answer, as what the workflow expects.
+    /// The answer as the type that the workflow expects.
     pub fn get<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         let Closure { status, reason, by, .. } = &self.closure;
         let answer = self.closure.answer.clone().filter(|_| self.is_given());
@@ -108,7 +108,7 @@ impl QuestionOutcome {
 }
 
 impl Ctx {
-    /// Asks, and waits until it is answered, denied, skipped, cancelled, or its time is over.
+    /// Asks a question, and waits until it is answered, denied, skipped or cancelled, or expires.
     pub async fn ask(&self, key: impl AsRef<str>, ask: QuestionSpec) -> Result<QuestionOutcome, Failure> {
         let input = digest_of(&(ask.question_type, &ask.text, &ask.options));
         let (call, known) = self.call(EntryKind::Question, key.as_ref(), input).await;
@@ -159,13 +159,14 @@ impl Ctx {
             .await;
         let mut closure = question.closure().expect("it was waited for until it had one").clone();
         if closure.status == QuestionStatus::Denied && closure.fetched_at.is_none() {
-            // It has been heard: it does not hold the asker any more.
+            // The workflow has received the denial, so it must no longer hold the asker.
             let _busy = self.pass.busy();
             let fetched =
                 self.pass.persist(question::Action::Fetch { question: id.clone(), reason: String::new() }).await;
             fetched.map_err(|refusal| Failure::new(refusal.code(), refusal.to_string()))?;
         }
-        // The first pass has not fetched it yet, and the answer is the same in every one.
+        // The first pass sees the denial before it is fetched. Cleared, so that every pass gets the
+        // same answer.
         closure.fetched_at = None;
         Ok(QuestionOutcome { closure })
     }

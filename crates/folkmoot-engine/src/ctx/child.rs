@@ -1,4 +1,4 @@
-//! Runs that a run starts.
+//! Child runs.
 
 use folkmoot_core::{
     RunId, WorkflowName,
@@ -12,8 +12,9 @@ use super::{Ctx, PassEnd, canonical, digest_of};
 use crate::Failure;
 
 impl Ctx {
-    /// Starts another run and waits for its end; what it fails with is this call's failure. It
-    /// works in this run's session, for whoever started this run, and ends with it.
+    /// Starts another run and waits for its end. If it fails, this call fails in the same way. It
+    /// works in this run's session, in the name of this run's initiator, and ends when this run
+    /// does.
     pub async fn child<T: DeserializeOwned>(
         &self,
         key: impl AsRef<str>,
@@ -28,7 +29,7 @@ impl Ctx {
             None => {
                 let workflow: WorkflowName = workflow.parse()?;
                 if let Err(problem) = engine.worker().must_know(&workflow) {
-                    // Nobody might ever execute it, and this run wait for ever.
+                    // Perhaps no node could ever execute it, and this run would wait forever.
                     return self.pass.end(PassEnd::stop("unknown_workflow", problem)).await;
                 }
                 let new_run = NewRun {

@@ -1,4 +1,4 @@
-//! What a workflow tells the feed.
+//! A workflow's own events.
 
 use folkmoot_core::{
     Digest, NewRecord,
@@ -10,7 +10,8 @@ use super::{Ctx, canonical, digest_of};
 use crate::Failure;
 
 impl Ctx {
-    /// Tells the feed, and the log, an event of the workflow's own (`release.tested`), once.
+    /// Appends an event of the workflow's own, such as `release.tested`, to the log and the feed,
+    /// exactly once.
     pub async fn emit(&self, key: impl AsRef<str>, kind: &str, payload: &impl Serialize) -> Result<(), Failure> {
         let (given, payload) = (canonical(payload), serde_json::to_string(payload)?);
         self.tell(key.as_ref(), digest_of(&(kind, given)), kind, payload, Vec::new()).await

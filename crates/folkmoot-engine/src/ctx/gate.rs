@@ -10,7 +10,7 @@ use folkmoot_store::{GateView, Store};
 use super::{Ctx, digest_of, pass::Wait};
 use crate::{ArtifactInput, Engine, Error, Failure};
 
-/// How many gates more are opened where a timeout means `retry`.
+/// How many more gates are opened if a timeout means `retry`.
 const RETRIES: u32 = 3;
 
 /// A gate that a workflow opens. Fields that are not set come from the policy.
@@ -35,7 +35,7 @@ pub struct GateSpec {
 }
 
 impl GateSpec {
-    /// Asks this, for a yes or a no.
+    /// A gate with this summary, to be approved or rejected.
     pub fn new(summary: impl Into<String>) -> Self {
         Self {
             title: None,
@@ -57,43 +57,44 @@ impl GateSpec {
         }
     }
 
-    /// Asks nobody: the gate stands in the log, approved at once, with this reason. For what the
-    /// configuration of the node has switched off, never for what a run was given.
+    /// Approves the gate at once, with this reason, and asks nobody. The log still records it. Use
+    /// this only for gates that the node's configuration switches off, never because of a run's
+    /// input.
     #[must_use]
     pub fn approved_alone(mut self, reason: impl Into<String>) -> Self {
         self.alone = Some(reason.into());
         self
     }
 
-    /// In one line; the first of the summary unless it is said.
+    /// One line; by default the first line of the summary.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// Where in the run it stands; its key unless it is said.
+    /// The part of the run that the gate belongs to; by default its key.
     #[must_use]
     pub fn phase(mut self, phase: &Phase) -> Self {
         self.phase = Some(phase.to_string());
         self
     }
 
-    /// What sort of request it is.
+    /// The kind of request.
     #[must_use]
     pub fn kind(mut self, kind: GateKind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// What is at stake.
+    /// How much is at stake.
     #[must_use]
     pub fn risk(mut self, risk: Risk) -> Self {
         self.risk = risk;
         self
     }
 
-    /// Something that people can look at.
+    /// Adds content that reviewers see.
     #[must_use]
     pub fn artifact(
         mut self,
@@ -106,56 +107,54 @@ impl GateSpec {
         self
     }
 
-    /// What people can say.
+    /// What reviewers can decide.
     #[must_use]
     pub fn allow(mut self, choices: impl IntoIterator<Item = Choice>) -> Self {
         self.allowed = Some(choices.into_iter().collect());
         self
     }
 
-    /// How long it waits.
+    /// How long the gate waits for a decision.
     #[must_use]
     pub fn timeout(mut self, timeout: impl Into<Timeout>) -> Self {
         self.timeout = Some(timeout.into());
         self
     }
 
-    /// What a timeout does.
     #[must_use]
     pub fn on_timeout(mut self, on_timeout: OnTimeout) -> Self {
         self.on_timeout = Some(on_timeout);
         self
     }
 
-    /// Who may decide.
     #[must_use]
     pub fn reviewers(mut self, reviewers: impl IntoIterator<Item = Name>) -> Self {
         self.reviewers = Some(reviewers.into_iter().collect());
         self
     }
 
-    /// How many must approve, and how many rejections end it.
+    /// The number of approvals that it takes, and of rejections that close the gate.
     #[must_use]
     pub fn quorum(mut self, approvals: u32, rejections: u32) -> Self {
         (self.quorum, self.reject_quorum) = (Some(approvals), Some(rejections));
         self
     }
 
-    /// Whether whoever started the run may decide.
+    /// Whether the run's initiator may decide.
     #[must_use]
     pub fn self_review(mut self, self_review: SelfReview) -> Self {
         self.self_review = Some(self_review);
         self
     }
 
-    /// Whom to tell, beside the feed and those that the policy names.
+    /// Channels to notify, besides those that the policy names.
     #[must_use]
     pub fn notify(mut self, channel: impl Into<String>) -> Self {
         self.notification_channels.push(channel.into());
         self
     }
 
-    /// The agent for which it is asked.
+    /// The agent for which the gate is opened.
     #[must_use]
     pub fn on_behalf_of(mut self, agent: Name) -> Self {
         self.on_behalf_of = Some(agent);
@@ -193,9 +192,8 @@ impl GateSpec {
 /// The decision on a gate, and the text that the reviewer edited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateOutcome {
-    /// By whom, when, why, and about what.
     pub decision: Decision,
-    /// The text that they wrote instead.
+    /// The reviewer's replacement text, after an adjustment.
     pub edited: Option<String>,
 }
 
@@ -207,17 +205,17 @@ impl GateOutcome {
 }
 
 impl Ctx {
-    /// Opens a gate and waits until it is decided. Where a timeout means `retry`, another is
+    /// Opens a gate and waits until it is decided. If a timeout means `retry`, another gate is
     /// opened, at most three times.
     pub async fn gate(&self, key: impl AsRef<str>, request: GateSpec) -> Result<GateOutcome, Failure> {
         let ordinal = self.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
         self.gate_at(key.as_ref(), ordinal, request).await
     }
 
-    /// The same for a gate of the whole run, which any branch may come to first: its key has no
-    /// branch in it, and it has no place in the order of calls. Like every key it is used once in a
-    /// pass, so branches that wait for it share this future; and what it asks must not depend on
-    /// which of them came first.
+    /// Like [`Ctx::gate`], for a gate of the whole run that any branch may reach first. Its key
+    /// does not include the branch, and it has no place in the order of calls. A pass can use the
+    /// key only once, so branches that wait for the gate must share this future. The request must
+    /// not depend on which branch came first.
     pub async fn gate_of_run(&self, key: impl AsRef<str>, request: GateSpec) -> Result<GateOutcome, Failure> {
         let run = Self { branch: "".into(), ..self.clone() };
         run.gate_at(key.as_ref(), 0, request).await
@@ -226,8 +224,8 @@ impl Ctx {
     pub(super) async fn gate_at(&self, key: &str, ordinal: u32, request: GateSpec) -> Result<GateOutcome, Failure> {
         let mut decided = self.one_gate(key, ordinal, &request).await?;
         for retry in 1..=RETRIES {
-            // An adjustment, too, means that the run comes back with another gate: but with another
-            // content.
+            // An adjustment has the outcome `retry` too, but the workflow must change the content
+            // first.
             let timed_out = decided.decision.decision == DecisionWord::TimedOut;
             if !timed_out || decided.decision.outcome != Next::Retry {
                 break;
@@ -272,7 +270,7 @@ impl Ctx {
         let gate = view.gate;
         let decision = gate.decision().expect("it was waited for until it had one").clone();
         let edited = match decision.edited {
-            // Without it, an adjustment would look like one that changed nothing.
+            // Fails if the text was erased. Otherwise the adjustment would seem to change nothing.
             Some(digest) => {
                 let erased = || Failure::new("erased", format!("the text that was decided on gate {id} was erased"));
                 Some(self.text_of(digest).await.ok_or_else(erased)?)
@@ -287,14 +285,13 @@ impl Ctx {
         self.pass.read(move |engine| async move { engine.recorded(Some(digest)).await }).await
     }
 
-    /// Waits until `look` finds what is looked for, which only events of this stream can bring
-    /// about.
+    /// Waits until `look` returns something. It is called again after events of this stream.
     pub(super) async fn until<T, F>(&self, stream: &str, look: impl Fn(Engine) -> F) -> T
     where
         F: Future<Output = Result<Option<T>, Error>>,
     {
         let engine = &self.pass.engine;
-        // Before the first look: what happens after it is then told.
+        // Before the first look, so that no later event is missed.
         let mut listening = engine.0.waiters.listen(stream);
         loop {
             let mut again = self.pass.next_look();
@@ -304,7 +301,7 @@ impl Ctx {
             let _waiting = self.pass.waiting(Wait::Wake);
             tokio::select! {
                 biased;
-                // An error means that the pass has ended, and this with it.
+                // An error means that the pass has ended, and this future with it.
                 _ = again.changed() => {}
                 _ = listening.next() => {}
             }

@@ -8,9 +8,9 @@ use super::{Ctx, PassEnd};
 use crate::Failure;
 
 impl Ctx {
-    /// Runs a branch for each item, all at the same time, and gives what they give in the order of
-    /// the items. Keys in a branch are its own: two branches can use the same. All branches run to
-    /// their end; then the first failure, in the order of the items, is the join's.
+    /// Runs a branch for each item, all concurrently, and returns their results in the order of the
+    /// items. Each branch has its own keys: two branches can use the same ones. All branches run to
+    /// their end; then the join fails with the first failure in the order of the items.
     pub async fn join<I, T, F>(
         &self,
         key: impl AsRef<str>,
@@ -24,7 +24,7 @@ impl Ctx {
         self.pass.must_be_allowed().await;
         self.pass.must_not_only_join(key.as_ref()).await;
         let name = format!("{}{}", self.branch, key.as_ref());
-        // A name of its own, so that no two joins have branches of the same name.
+        // The join uses a key too, so that no two joins have branches of the same name.
         let used = match format!("{name}.").parse() {
             Ok(key) => self.pass.use_key(&key),
             Err(error) => return self.pass.end(PassEnd::stop("invalid_key", error.to_string())).await,

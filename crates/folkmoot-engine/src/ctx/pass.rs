@@ -1,4 +1,4 @@
-//! One pass through a workflow: what it has in memory while a worker has its run.
+//! One pass through a workflow: its state in memory while a worker executes its run.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -22,23 +22,22 @@ use tokio_util::sync::CancellationToken;
 use super::CtxCall;
 use crate::{Engine, Failure, lock::lock};
 
-/// How long after the database did not answer it is asked again.
+/// The delay before a failed write or read is retried.
 pub(crate) const AGAIN: Duration = Duration::from_millis(200);
-/// Why a replay cannot go on that has come to the end of what is recorded.
+/// The code of a replay that has reached the end of the record.
 pub(crate) const NOT_RECORDED: &str = "not_recorded";
-/// Why a run is stopped whose workflow is polled and never waits.
+/// The code of a run that is stopped because its workflow never waits.
 pub(crate) const SPINS: &str = "spins";
-/// How many joins may follow each other with no other call between them. Only a loop without end
-/// makes so many.
+/// The maximum number of joins in a row without another call. Only an endless loop makes more.
 const EMPTY_JOINS_MAX: u32 = 10_000;
 
-/// When a pass must be over, and when the poll began that is under way. Whoever watches over a
-/// worker's passes shares it.
+/// When a pass must end, and since when its workflow is being polled. Shared with the task that
+/// watches over the worker's passes.
 #[derive(Debug)]
 pub(crate) struct PassWatch {
-    /// When the run has used up its time.
+    /// When the run will have used up its working time.
     pub(crate) ends_at: Timestamp,
-    /// In microseconds; `i64::MIN` while the workflow is not polled.
+    /// The start of the current poll in microseconds; `i64::MIN` while the workflow is not polled.
     polled_since: AtomicI64,
 }
 
@@ -47,7 +46,7 @@ impl PassWatch {
         Arc::new(Self { ends_at, polled_since: AtomicI64::new(i64::MIN) })
     }
 
-    /// How long the poll has taken that is under way.
+    /// How long the current poll has taken; `None` while the workflow is not polled.
     pub(crate) fn polled_for(&self, now: Timestamp) -> Option<Duration> {
         match self.polled_since.load(Ordering::SeqCst) {
             i64::MIN => None,
@@ -60,49 +59,50 @@ impl PassWatch {
 pub(crate) struct Pass {
     pub(crate) engine: Engine,
     pub(crate) run: Run,
-    /// What earlier passes have recorded, and this one has not come to yet.
+    /// Entries of earlier passes that this pass has not reached yet.
     journal: Mutex<HashMap<EntryKey, JournalLine>>,
     /// The keys that this pass has used.
     used: Mutex<HashSet<EntryKey>>,
-    /// How many calls work or read just now. Only ever changed while the workflow is polled.
+    /// The number of calls that work or read now. It changes only while the workflow is polled.
     busy: AtomicUsize,
-    /// The thread that polls the workflow just now.
+    /// The thread that polls the workflow now.
     polled_by: Mutex<Option<ThreadId>>,
     waits: Mutex<BTreeMap<u64, Wait>>,
     next_wait: AtomicU64,
-    /// Goes up when everything that is waited for is to be looked at again.
+    /// Raised when every waiting branch must check again what it waits for.
     look_again: watch::Sender<u64>,
     ended: Mutex<Option<PassEnd>>,
-    /// The run is over, or another's: whatever is in flight is dropped.
+    /// Cancelled when the run is over or belongs to another worker. Everything in flight is then
+    /// dropped.
     pub(crate) gone: CancellationToken,
-    /// Nothing is executed and nothing written: only what is recorded answers.
+    /// Whether this is a replay: calls are answered only from the record, and nothing is executed
+    /// or written.
     replays: bool,
     watch: Arc<PassWatch>,
-    /// Goes up whenever something that the `Ctx` knows of begins, ends or is tried again.
+    /// Raised whenever something that the `Ctx` knows of begins, ends or is retried.
     progress: AtomicU64,
-    /// How many joins followed each other with no other call between them.
+    /// The number of joins since the last other call.
     empty_joins: AtomicU32,
 }
 
 /// What a branch waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// A gate, a question or another run: its end wakes this run.
+    /// A gate, a question or another run, whose end wakes this run.
     Wake,
-    /// A moment.
     Until(Timestamp),
-    /// This agent's clearance.
+    /// Clearance of this agent.
     Clearance(Name),
-    /// A provider that is away.
+    /// A model provider that is unavailable.
     Provider(Outage),
 }
 
 /// Why a pass ends before the workflow's function does.
 #[derive(Clone, Debug)]
 pub(crate) enum PassEnd {
-    /// Somebody must look at it.
+    /// The run stops until a person looks at it.
     Stop { code: String, message: String, at: Option<EntryKey> },
-    /// It has used up what it may.
+    /// The run has reached a limit and fails.
     Fail(Conclusion),
 }
 
@@ -111,7 +111,7 @@ impl PassEnd {
         PassEnd::Stop { code: code.to_owned(), message: message.into(), at: None }
     }
 
-    /// The same, and which call it is about.
+    /// Adds the call that caused the end.
     pub(crate) fn at(self, key: &EntryKey) -> Self {
         match self {
             PassEnd::Stop { code, message, .. } => PassEnd::Stop { code, message, at: Some(key.clone()) },
@@ -119,7 +119,7 @@ impl PassEnd {
         }
     }
 
-    /// The run has used up the time that it may be worked on.
+    /// The end of a run that has used up its working time.
     pub(crate) fn out_of_time(run: &Run) -> Self {
         let message = format!("it has used up its {} milliseconds of work", run.start.limits.active_ms_max);
         PassEnd::Fail(Conclusion::Failed { code: "limit_exceeded".to_owned(), message })
@@ -134,7 +134,7 @@ impl PassEnd {
     }
 }
 
-/// Something that a call does itself, or waits for without being able to park.
+/// Marks a call that works, or that waits in a way that does not allow parking the run.
 pub(crate) struct Busy<'a>(&'a Pass);
 
 impl Drop for Busy<'_> {
@@ -184,7 +184,7 @@ impl Pass {
         }
     }
 
-    /// A pass that only looks.
+    /// A pass that only replays the record.
     pub(crate) fn replaying(engine: Engine, run: Run, journal: Vec<JournalLine>, gone: CancellationToken) -> Self {
         let watch = PassWatch::until(Timestamp::from_micros(i64::MAX));
         Self { replays: true, ..Self::new(engine, run, journal, gone, watch) }
@@ -194,13 +194,14 @@ impl Pass {
         self.progress.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The same at two moments means that nothing happened between them that the `Ctx` knows of.
+    /// A counter of progress. If two calls return the same number, nothing that the `Ctx` knows of
+    /// happened between them.
     pub(crate) fn progress(&self) -> u64 {
         self.progress.load(Ordering::Relaxed)
     }
 
-    /// Never returns where the run is over, another's, or has used up its time: then the poll ends
-    /// here, also one that would otherwise go on for ever.
+    /// Never returns if the run is over, belongs to another worker, or has used up its time. This
+    /// also ends a poll that would otherwise go on forever.
     pub(super) async fn must_be_allowed(&self) {
         if self.gone.is_cancelled() {
             std::future::pending::<()>().await;
@@ -210,7 +211,7 @@ impl Pass {
         }
     }
 
-    /// Never returns where the workflow does nothing but join.
+    /// Never returns if the workflow only makes joins, one after another.
     pub(super) async fn must_not_only_join(&self, key: &str) {
         if self.empty_joins.fetch_add(1, Ordering::Relaxed) >= EMPTY_JOINS_MAX {
             let message = format!(
@@ -221,14 +222,14 @@ impl Pass {
         }
     }
 
-    /// Never returns in a pass that only looks.
+    /// Never returns in a replay: the result of this call is not recorded.
     pub(super) async fn stop_if_replaying(&self, key: &EntryKey) {
         if self.replays {
             self.end(PassEnd::stop(NOT_RECORDED, format!("what {key} gave is not recorded")).at(key)).await
         }
     }
 
-    /// What is recorded and was not asked for.
+    /// The keys of recorded calls that the workflow has not made.
     pub(crate) fn unused(&self) -> Vec<String> {
         let mut unused: Vec<String> = lock(&self.journal).keys().map(ToString::to_string).collect();
         unused.sort();
@@ -261,12 +262,13 @@ impl Pass {
         self.busy.load(Ordering::SeqCst) == 0
     }
 
-    /// Whether no branch waits for anything that the `Ctx` knows of.
+    /// Whether no branch waits for anything that the `Ctx` knows of. The workflow then awaits
+    /// something else, and is stuck.
     pub(crate) fn waits_for_nothing(&self) -> bool {
         lock(&self.waits).is_empty()
     }
 
-    /// The moment that the first sleep is over.
+    /// When the first sleep or outage is over.
     pub(crate) fn due(&self) -> Deadline {
         let waits = lock(&self.waits);
         let moments = waits.values().filter_map(|wait| match wait {
@@ -291,7 +293,7 @@ impl Pass {
         held
     }
 
-    /// The providers that are waited for, each with its first attempt.
+    /// The providers that branches wait for, each with its earliest retry.
     pub(crate) fn outages(&self) -> Vec<Outage> {
         let waits = lock(&self.waits);
         let mut outages: Vec<Outage> = waits
@@ -306,18 +308,18 @@ impl Pass {
         outages
     }
 
-    /// Why the pass cannot go on, if it cannot.
+    /// Takes the reason why the pass cannot continue, if there is one.
     pub(crate) fn ended(&self) -> Option<PassEnd> {
         lock(&self.ended).take()
     }
 
-    /// Everything that is waited for may have changed.
+    /// Makes every waiting branch check again.
     pub(crate) fn look_again(&self) {
         self.look_again.send_modify(|n| *n += 1);
     }
 
-    /// Resolves when everything that is waited for is to be looked at again. Taken before the look
-    /// that it follows.
+    /// Changes when a waiting branch must check again. Subscribe before checking, so that no change
+    /// is missed.
     pub(super) fn next_look(&self) -> watch::Receiver<u64> {
         self.look_again.subscribe()
     }
@@ -335,33 +337,32 @@ impl Pass {
         WaitingBranch { pass: self, number }
     }
 
-    /// Ends the pass. The workflow's function never hears of it: it is dropped where it is.
+    /// Ends the pass. Never returns: the workflow's function is dropped here.
     pub(super) async fn end<T>(&self, end: PassEnd) -> T {
         lock(&self.ended).get_or_insert(end);
         std::future::pending().await
     }
 
-    /// `false` where this pass has used the key before.
+    /// Marks a key as used. Returns `false` if this pass has used it before.
     pub(super) fn use_key(&self, key: &EntryKey) -> bool {
         self.progresses();
         lock(&self.used).insert(key.clone())
     }
 
-    /// Some call other than a join was made.
+    /// Records that a call other than a join was made.
     pub(super) fn has_called(&self) {
         self.empty_joins.store(0, Ordering::Relaxed);
     }
 
-    /// What is recorded under this key, once: no pass uses a key twice, and what it was told need
-    /// not stay in memory.
+    /// Takes the entry that is recorded under this key. A pass uses each key only once, so the
+    /// entry need not stay in memory.
     pub(super) fn recorded(&self, key: &EntryKey) -> Option<JournalLine> {
         lock(&self.journal).remove(key)
     }
 
-    /// Writes to the journal. Returns when it is durable; never, where the run is no longer this
-    /// worker's. What the rules refuse is the workflow's to handle, and is recorded too: it goes on
-    /// from there, and must not find another answer when it is replayed under another policy, or do
-    /// again what it has done.
+    /// Writes to the journal. Returns when the entry is durable, and never if the run no longer
+    /// belongs to this worker. A refusal is a failure that the workflow can handle. It is recorded
+    /// too, so that a replay under another policy finds the same answer and does nothing twice.
     pub(super) async fn record(
         &self,
         call: &CtxCall,
@@ -378,7 +379,7 @@ impl Pass {
         }
     }
 
-    /// Records that a call has failed for good, and returns the failure as every later pass finds
+    /// Records that a call has finally failed, and returns the failure as later passes will find
     /// it.
     pub(super) async fn fail(
         &self,
@@ -424,8 +425,8 @@ impl Pass {
         }
     }
 
-    /// Writes for this run, for as long as it takes: what is only told late is not lost. Never
-    /// returns where the run is over, or another worker's.
+    /// Writes for this run, and retries until the database answers. Never returns if the run is
+    /// over or belongs to another worker.
     pub(crate) async fn persist(&self, action: impl Into<Action>) -> Result<Outcome, Refusal> {
         let action = action.into();
         if self.replays {
@@ -449,8 +450,8 @@ impl Pass {
                     std::future::pending::<()>().await;
                 }
                 Err(error) => {
-                    // Also where nobody knows whether it was written: what stands is found when it
-                    // is written again.
+                    // Also if it is unknown whether it was written: writing it again then finds the
+                    // existing entry.
                     let run = &self.run.start.id;
                     tracing::warn!(run.id = %run, "run {run}: cannot be written just now: {error}");
                     self.engine.0.host.sleep(AGAIN).await;
@@ -460,7 +461,7 @@ impl Pass {
         }
     }
 
-    /// Reads for this run, for as long as it takes.
+    /// Reads for this run, and retries until the database answers.
     pub(super) async fn read<T, F>(&self, query: impl Fn(Engine) -> F) -> T
     where
         F: Future<Output = Result<T, Error>>,

@@ -1,4 +1,4 @@
-//! What a workflow keeps, and what earlier runs have kept.
+//! Records: what a workflow keeps for queries, and what earlier runs have kept.
 
 use folkmoot_core::{NewRecord, RecordQuery, RecordView, Refusal};
 use folkmoot_store::Store;
@@ -8,9 +8,9 @@ use super::{Ctx, canonical, digest_of};
 use crate::Failure;
 
 impl Ctx {
-    /// As [`Ctx::emit`], and keeps records with the event, in the same transaction: all of it,
-    /// once, or nothing. The payload must be an object, and has no member `records`: that is where
-    /// the log says what was kept.
+    /// Like [`Ctx::emit`], and keeps records in the same transaction: all of it, exactly once, or
+    /// nothing. The payload must be an object without a member `records`, because the log lists
+    /// there what was kept.
     pub async fn keep<R>(
         &self,
         key: impl AsRef<str>,
@@ -28,9 +28,9 @@ impl Ctx {
         self.tell(key.as_ref(), digest_of(&(kind, given, &records)), kind, payload, records).await
     }
 
-    /// Some records of runs of whoever started this one, as they were when this was first called.
-    /// Nobody else's: what a workflow keeps may be a model's words, and whoever chose that model
-    /// would speak in other people's runs.
+    /// Records of runs of this run's initiator, as they were when this was first called. Records of
+    /// other people's runs are excluded: they may contain a model's words, and the person who chose
+    /// that model could then influence this run.
     pub async fn records(&self, key: impl Into<String>, query: RecordQuery) -> Result<Vec<RecordView>, Failure> {
         let engine = self.pass.engine.clone();
         let query = RecordQuery { initiated_by: Some(self.pass.run.start.initiator.clone()), ..query };

@@ -1,4 +1,4 @@
-//! Pauses that survive anything.
+//! Pauses that survive restarts.
 
 use std::time::Duration;
 
@@ -8,8 +8,7 @@ use super::{Ctx, digest_of};
 use crate::Failure;
 
 impl Ctx {
-    /// Waits so long from the first time that this is called. Time that passes while no node runs
-    /// counts.
+    /// Waits for `span`, counted from the first call. Time during which no node runs counts too.
     pub async fn sleep(&self, key: impl AsRef<str>, span: Duration) -> Result<(), Failure> {
         let (call, known) = self.call(EntryKind::Sleep, key.as_ref(), digest_of(&span.as_micros())).await;
         let entry = match known {

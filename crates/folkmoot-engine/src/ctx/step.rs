@@ -1,4 +1,4 @@
-//! Steps: work that is done once, and after that only remembered.
+//! Steps: work that is executed, recorded, and answered from the record from then on.
 
 use std::{fmt, marker::PhantomData, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
 
@@ -16,33 +16,32 @@ use tokio::sync::oneshot;
 use super::{Ctx, CtxCall, GateSpec, PassEnd, canonical, digest_of, pass::Wait};
 use crate::{Failure, Hindrance, Timeout, host::guarded, step_limit::StepPermit};
 
-/// How long a step that does not say may take: a model that never answers must not hold its run for
-/// ever.
+/// The default timeout of an attempt. A model that never answers must not hold up its run forever.
 const STEP_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How long an attempt whose time is over may take to end.
+/// How long an attempt that has timed out may take to end.
 const LET_GO: Duration = Duration::from_secs(1);
 
-/// How long a step waits that had its turn and may not begin just then.
+/// How long a step waits that has a permit but may not begin yet.
 const NOT_YET: Duration = Duration::from_millis(50);
 
-/// How a step that failed is tried again.
+/// How a failed step is retried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retry {
-    /// How often it is tried at most, the first time included.
+    /// The maximum number of attempts, including the first.
     pub attempts: u32,
-    /// How long it waits before the second attempt.
+    /// The delay before the second attempt.
     pub backoff: Duration,
-    /// How many times longer it waits before each one after that.
+    /// The factor by which the delay grows after each attempt.
     pub factor: f64,
-    /// The longest that it waits.
+    /// The longest delay.
     pub backoff_max: Duration,
-    /// Which errors are worth another attempt, by their code; all where this is empty.
+    /// The codes of errors that are retried; all errors if empty.
     pub codes: Vec<String>,
 }
 
 impl Default for Retry {
-    /// One attempt.
+    /// One attempt, without a retry.
     fn default() -> Self {
         Self {
             attempts: 1,
@@ -55,12 +54,12 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// So many attempts, a second before the second and twice as long before each one after that.
+    /// This number of attempts. The delay is one second at first, and doubles after each attempt.
     pub fn times(attempts: u32) -> Self {
         Self { attempts, ..Self::default() }
     }
 
-    /// How long to wait before the next attempt; `None` where there is none.
+    /// The delay before the next attempt; `None` if there is no further attempt.
     fn again(&self, tried: u32, failure: &Failure) -> Option<Duration> {
         let worth = self.codes.is_empty() || self.codes.contains(&failure.code);
         let grown = self.backoff.as_secs_f64() * self.factor.powi(i32::try_from(tried).unwrap_or(i32::MAX) - 1);
@@ -69,20 +68,20 @@ impl Retry {
     }
 }
 
-/// What becomes of a `once` step whose fate nobody knows: its node died, or its time was over,
-/// while it was in flight.
+/// What happens to a `once` step if it is unknown whether it was done: its node died, or it timed
+/// out, while it was in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnUncertain {
-    /// A gate asks a person. It is never repeated by itself.
+    /// A gate asks a person. The step is never repeated automatically.
     #[default]
     Ask,
-    /// It is tried again.
+    /// The step is done again.
     Retry,
-    /// It fails.
+    /// The step fails.
     Fail,
 }
 
-/// One step, before it is awaited.
+/// A step. It runs when it is awaited.
 #[must_use = "a step does nothing until it is awaited"]
 pub struct Step<T, W> {
     ctx: Ctx,
@@ -98,8 +97,9 @@ pub struct Step<T, W> {
 }
 
 impl Ctx {
-    /// Executes `work` and records its result under `key`; where it is recorded, answers with that.
-    /// If its node dies while it is in flight it is done again, unless it is [`Step::once`].
+    /// Executes `work` and records its result under `key`. If a result is recorded already, returns
+    /// that instead. If the node dies while the step is in flight, the step is done again, unless
+    /// it is [`Step::once`].
     pub fn step<T, F, W>(&self, key: impl Into<String>, work: W) -> Step<T, W>
     where
         T: Serialize + DeserializeOwned + Send + 'static,
@@ -128,38 +128,40 @@ impl<T, W> fmt::Debug for Step<T, W> {
 }
 
 impl<T, W> Step<T, W> {
-    /// Its effect must not repeat: that it is about to happen is recorded first.
+    /// Marks a step whose effect must not happen twice. The intent is recorded before the work
+    /// begins.
     pub fn once(mut self) -> Self {
         self.kind = EntryKind::Once;
         self
     }
 
-    /// What becomes of it if nobody knows whether it was done.
+    /// What happens if it is unknown whether the step was done.
     pub fn on_uncertain(mut self, on_uncertain: OnUncertain) -> Self {
         self.on_uncertain = on_uncertain;
         self
     }
 
-    /// What it is given. A run whose code gives it something else when it is replayed is stopped.
+    /// The input of the step. If the workflow passes another input when it is replayed, the run is
+    /// stopped.
     pub fn input(mut self, input: &impl Serialize) -> Self {
         self.input = digest_of(&canonical(input));
         self
     }
 
-    /// The agent that works, and needs clearance for it as `agent@run`; the run's own unless it is
-    /// said. An operator's halt of the bare name holds it too.
+    /// The agent that does the step; by default the run's own. It needs clearance as `agent@run`.
+    /// An operator's halt of the bare name holds it too.
     pub fn agent(mut self, agent: Name) -> Self {
         self.agent = Some(agent);
         self
     }
 
-    /// How it is tried again.
+    /// How the step is retried.
     pub fn retry(mut self, retry: Retry) -> Self {
         self.retry = retry;
         self
     }
 
-    /// How long one attempt may take; ten minutes unless it is said.
+    /// How long one attempt may take; default ten minutes.
     pub fn timeout(mut self, timeout: impl Into<Timeout>) -> Self {
         self.timeout = timeout.into();
         self
@@ -178,7 +180,7 @@ where
     fn into_future(self) -> Self::IntoFuture {
         let Step { ctx, key, work, kind, input, agent, retry, timeout, on_uncertain, gives: _ } = self;
         let work = Arc::new(work);
-        // The rest need not know what it gives, only that it is JSON.
+        // The code below handles every result as JSON, whatever its type.
         let attempt = move || -> AttemptFuture {
             let work = work.clone();
             Box::pin(async move {
@@ -213,20 +215,20 @@ struct StepJob {
 enum AttemptEnd {
     Done(String),
     Failed(Failure),
-    /// Its time was over, and nobody knows what it did.
+    /// It timed out, and it is unknown what it did.
     OutOfTime,
-    /// Before a `once` step did anything, its node stood still for so long that another may have
-    /// taken the run.
+    /// A `once` step was not begun, because its node was suspended for so long that another may
+    /// have claimed the run.
     NotBegun,
 }
 
-/// What a `once` step of unknown fate is to do.
+/// What to do about a `once` step of which it is unknown whether it was done.
 enum Uncertain {
-    /// It is to be done, again.
+    /// Do it again.
     Redo,
-    /// It was done, with this result.
+    /// It was done, and this is the result.
     AlreadyDone(String),
-    /// It failed.
+    /// Let it fail.
     Failed(Failure),
 }
 
@@ -242,7 +244,7 @@ impl StepJob {
                 EntryState::Failing { error, retry_at } => {
                     self.ctx.pass.stop_if_replaying(&call.key).await;
                     match outage(error, *retry_at) {
-                        // Somebody says that the provider is back.
+                        // The run was resumed since, so the provider is tried at once.
                         Some(_) if self.ctx.pass.run.resumed_at.is_some_and(|resumed| resumed > entry.at) => {}
                         Some(outage) => self.ctx.wait_for(outage).await,
                         None => self.ctx.wait_until(*retry_at).await,
@@ -258,7 +260,7 @@ impl StepJob {
         self.ctx.pass.stop_if_replaying(&call.key).await;
         loop {
             let (began_at, permit, lease) = self.begin(&call, &mut tried).await?;
-            // Until it is recorded: nobody knows of it before that.
+            // In flight until the result is recorded, because nobody knows of it before that.
             let in_flight = self.ctx.pass.engine.worker().in_flight(&self.ctx.pass.run.start.id, call.key.as_str());
             let ended = self.try_once(lease).await;
             drop(permit);
@@ -295,8 +297,8 @@ impl StepJob {
         }
     }
 
-    /// Records an attempt that came to nothing for a reason outside of the step, and says what to
-    /// wait for. Never returns where a person must look at it.
+    /// Records an attempt that failed for a reason outside the step, and returns what to wait for.
+    /// Never returns if the run must stop for a person.
     async fn hindered(
         &self,
         call: &CtxCall,
@@ -339,16 +341,16 @@ impl StepJob {
         result.ok_or_else(erased)
     }
 
-    /// Waits for its turn and for clearance, and records the intent of a `once` step, with the
-    /// lease under which that holds.
+    /// Waits for clearance and for a permit, and records the intent of a `once` step. Returns the
+    /// lease under which the intent is valid.
     async fn begin(&self, call: &CtxCall, tried: &mut u32) -> Result<(Timestamp, StepPermit, Option<u64>), Failure> {
         let (pass, agent) = (&self.ctx.pass, self.agent());
         let permit = loop {
             self.ctx.clearance(&agent).await;
             let _busy = pass.busy();
             let permit = pass.engine.worker().step_limit.take(&pass.run.start.id).await;
-            // As the store has it by now: it may have been halted while it waited, or on another
-            // node.
+            // According to the store: the agent may have been halted while the step waited, or on
+            // another node.
             if pass.engine.is_cleared_in(&pass.run, &agent).await && pass.engine.has_lease() {
                 break permit;
             }
@@ -362,11 +364,12 @@ impl StepJob {
             let _busy = pass.busy();
             loop {
                 lease = pass.engine.lease();
-                // As the journal counts: where the first word of it was untold, it was written
-                // twice. What is asked about this attempt must be found again by who replays it.
+                // The journal's count. If the outcome of the first write was unknown, the intent
+                // was written twice. A gate that asks about this attempt must have the same key in
+                // a replay.
                 *tried = pass.record(call, Some(&agent), began_at, Write::Begin).await?.attempts;
-                // A node that stood still after this was written may have lost the run, and
-                // somebody may have been told that it was not done. Writing once more finds out.
+                // If this node was suspended after the write, it may have lost the run, and a
+                // person may have said that the step was not done. Writing once more finds out.
                 if lease.is_some() && pass.engine.lease() == lease {
                     break;
                 }
@@ -376,8 +379,8 @@ impl StepJob {
         Ok((began_at, permit, lease))
     }
 
-    /// One attempt, as a task of its own: it goes on while other branches are polled, and ends with
-    /// the pass. With a lease it begins only under that lease.
+    /// Makes one attempt, in a task of its own. It continues while other branches are polled, and
+    /// ends with the pass. If there is a lease, it begins only while that lease holds.
     async fn try_once(&self, lease: Option<u64>) -> AttemptEnd {
         let pass = &self.ctx.pass;
         let _busy = pass.busy();
@@ -386,15 +389,15 @@ impl StepJob {
         let ends = gone.clone();
         let (tell, told) = oneshot::channel();
         let attempt = AssertUnwindSafe((self.attempt)()).catch_unwind();
-        // Not in the task: an attempt that never lets go of its thread is over at its time too.
+        // Outside the task, so that an attempt that blocks its thread times out too.
         let over = match self.timeout {
             Timeout::After(span) => pass.engine.0.host.sleep(span),
             Timeout::Never => Box::pin(std::future::pending()),
         };
         let engine = pass.engine.clone();
         let attempt = Box::pin(async move {
-            // As late as it can be looked at: the node may have stood still since the intent was
-            // recorded.
+            // Checked as late as possible, because the node may have been suspended since the
+            // intent was recorded.
             let taken_away = lease.is_some() && engine.lease() != lease;
             let ended = tokio::select! {
                 biased;
@@ -406,7 +409,7 @@ impl StepJob {
                     Err(panic) => AttemptEnd::Failed(Failure::new("panicked", crate::worker::panic_text(panic.as_ref()))),
                 },
             };
-            // Nobody listens where the pass has ended meanwhile, or its time was over.
+            // Nobody listens if the pass has ended or the attempt has timed out.
             let _ = tell.send(ended);
         });
         pass.engine.0.host.spawn(guarded(pass.engine.0.host.clone(), attempt));
@@ -415,13 +418,13 @@ impl StepJob {
             biased;
             told = &mut told => match told {
                 Ok(ended) => ended,
-                // The task was dropped: so is everything else of this pass.
+                // The task was dropped, and so is everything else of this pass.
                 Err(_) => std::future::pending().await,
             },
             () = over => {
                 gone.cancel();
-                // Whatever is dropped with it is dropped before the workflow goes on, unless it
-                // does not let go of its thread.
+                // Waits until the attempt is dropped before the workflow continues, unless it
+                // blocks its thread.
                 tokio::select! {
                     biased;
                     _ = &mut told => {}
@@ -432,7 +435,7 @@ impl StepJob {
         }
     }
 
-    /// What a step of unknown fate comes to; `None` where it is to be done.
+    /// Resolves a step of which it is unknown whether it was done; `None` if it must be done.
     async fn settle(&self, call: &CtxCall, tried: u32) -> Option<Result<String, Failure>> {
         let fate = match self.on_uncertain {
             OnUncertain::Retry => Uncertain::Redo,
@@ -453,7 +456,7 @@ impl StepJob {
         }
     }
 
-    /// Asks a person, as often as what they say cannot be used.
+    /// Asks a person, again if the answer cannot be used.
     async fn ask(&self, call: &CtxCall, tried: u32) -> Uncertain {
         for asked in 1.. {
             let key = format!("{}?{tried}.{asked}", self.key);
@@ -495,13 +498,13 @@ impl StepJob {
     }
 }
 
-/// Why a run is stopped that has waited for a provider as long as it may.
+/// The code of a run that is stopped because a provider was unavailable for too long.
 const PROVIDER_AWAY: &str = "provider_away";
-/// How long a provider that is away is left alone after the first attempt; after each one more
-/// twice as long, up to the second.
+/// The pause after the first failed attempt to reach a provider. It doubles after each further
+/// attempt, up to [`OUTAGE_PAUSE_MAX`].
 const OUTAGE_PAUSE: Duration = Duration::from_secs(5);
 const OUTAGE_PAUSE_MAX: Duration = Duration::from_secs(300);
-/// The longest that a provider is left alone which says for how long.
+/// The longest pause if the provider says when to retry.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(3600);
 
 fn outage_pause(tried: u32, retry_after: Option<Duration>) -> Duration {
@@ -509,7 +512,7 @@ fn outage_pause(tried: u32, retry_after: Option<Duration>) -> Duration {
     retry_after.map_or(doubled, |wanted| wanted.min(RETRY_AFTER_MAX).max(doubled))
 }
 
-/// The outage that a recorded attempt met, if it was one.
+/// The outage that a recorded attempt ran into, if it was one.
 fn outage(error: &StepError, retry_at: Timestamp) -> Option<Outage> {
     Some(Outage { provider: error.provider.clone()?, reason: error.message.clone(), retry_at })
 }
@@ -517,7 +520,7 @@ fn outage(error: &StepError, retry_at: Timestamp) -> Option<Outage> {
 const WAS: &str = "Was ";
 const DONE: &str = " done?";
 
-/// The step of which a gate asks whether it was done.
+/// The key of the step about which a gate asks whether it was done.
 pub(crate) fn step_asked_about(gate: &Gate) -> Option<&str> {
     gate.content.title.strip_prefix(WAS)?.strip_suffix(DONE)
 }
@@ -527,8 +530,8 @@ fn uncertain(key: &folkmoot_core::journal::EntryKey, why: &str) -> Failure {
 }
 
 impl Ctx {
-    /// Returns when this node knows of nothing that keeps the agent from working in this run's
-    /// session. It can be waited for while the run is parked.
+    /// Returns when, to this node's knowledge, the agent has clearance in this run's session. The
+    /// run can be parked meanwhile.
     async fn clearance(&self, agent: &Name) {
         let engine = &self.pass.engine;
         loop {
@@ -537,7 +540,7 @@ impl Ctx {
             let _waiting = self.pass.waiting(Wait::Clearance(held));
             tokio::select! {
                 biased;
-                // Errors mean that the engine has ended, and this with it.
+                // An error means that the engine has ended, and this future with it.
                 _ = look.changed() => {}
                 _ = changes.changed() => {}
                 () = engine.0.host.sleep(crate::worker::LOOK_EVERY) => {}
@@ -545,13 +548,12 @@ impl Ctx {
         }
     }
 
-    /// Returns at the moment. It can be waited for while the run is parked.
+    /// Returns at `moment`. The run can be parked meanwhile.
     pub(super) async fn wait_until(&self, moment: Timestamp) {
         self.wait(moment, Wait::Until(moment)).await;
     }
 
-    /// Returns when the provider is to be tried again. It can be waited for while the run is
-    /// parked.
+    /// Returns when the provider should be tried again. The run can be parked meanwhile.
     async fn wait_for(&self, outage: Outage) {
         self.wait(outage.retry_at, Wait::Provider(outage)).await;
     }
@@ -561,8 +563,8 @@ impl Ctx {
         while engine.now() < moment {
             let left = moment.since(engine.now());
             let _waiting = self.pass.waiting(wait.clone());
-            // Not longer: the clock may jump, and passes while the machine is suspended; what
-            // sleeps here does not.
+            // In short sleeps: the clock may jump, or pass while the machine is suspended, and a
+            // sleep does not notice that.
             engine.0.host.sleep(left.min(crate::worker::LOOK_EVERY)).await;
         }
     }

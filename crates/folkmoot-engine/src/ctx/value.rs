@@ -1,4 +1,4 @@
-//! The time and chance, which are the same in every pass.
+//! Time and random numbers that are the same in every pass.
 
 use folkmoot_core::{
     Timestamp,
@@ -10,12 +10,12 @@ use super::Ctx;
 use crate::Failure;
 
 impl Ctx {
-    /// The time at which this was first called.
+    /// The time of the first call.
     pub async fn now(&self, key: impl AsRef<str>) -> Result<Timestamp, Failure> {
         self.value(EntryKind::Now, key.as_ref(), || self.pass.engine.now()).await
     }
 
-    /// 64 random bits, drawn when this was first called.
+    /// 64 random bits, drawn at the first call.
     pub async fn random(&self, key: impl AsRef<str>) -> Result<u64, Failure> {
         self.value(EntryKind::Random, key.as_ref(), || self.pass.engine.0.host.random() as u64).await
     }

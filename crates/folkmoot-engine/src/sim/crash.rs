@@ -1,4 +1,4 @@
-//! Where a simulated process dies.
+//! The point at which a simulated process dies.
 
 use std::sync::{
     Arc,
@@ -10,16 +10,17 @@ use folkmoot_store::Witness;
 
 use super::world::World;
 
-/// Where it crashes. Signs of life are not counted: they come with the clock, and change nothing.
+/// The point at which a simulated process crashes, counted in appends. Heartbeats are not counted:
+/// they come with the clock and change nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crash {
-    /// Nowhere.
+    /// No crash.
     Never,
-    /// When this append was about to be made: whatever was done before it is not recorded.
+    /// Before this append: what was done before it is not recorded.
     Before(u64),
-    /// When this append was durable, and nobody had heard of it.
+    /// After this append is durable, before anybody has heard of it.
     After(u64),
-    /// Nowhere; but what became of this append is never told.
+    /// No crash, but the caller never learns whether this append was made.
     Untold(u64),
 }
 
@@ -35,7 +36,7 @@ impl Tripwire {
         Self { crash, appends: AtomicU64::new(0), world }
     }
 
-    /// How many there were, in all lives.
+    /// The number of appends, over all simulated processes.
     pub(super) fn appends(&self) -> u64 {
         self.appends.load(Ordering::SeqCst)
     }

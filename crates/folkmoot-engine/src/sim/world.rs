@@ -188,7 +188,7 @@ impl ArcWake for Ring {
     }
 }
 
-/// Until a moment of the simulated clock.
+/// A sleep until a moment of the simulated clock.
 struct Sleep {
     world: Arc<World>,
     until: Timestamp,

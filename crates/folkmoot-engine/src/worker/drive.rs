@@ -29,18 +29,17 @@ use crate::{
     ctx::{AGAIN, Pass, PassEnd, PassWatch, SPINS},
 };
 
-/// How many lines of a journal are read at once.
+/// How many journal entries are read at once.
 const LINES: u32 = 20_000;
-/// A pause that is over so soon is waited for in memory: parking and taking up again would cost
-/// more.
+/// A pause that ends this soon is waited for in memory, because parking the run would cost more.
 const LINGER: Duration = Duration::from_secs(1);
-/// How often a workflow is polled at most while nothing happens that the `Ctx` knows of: whoever is
-/// woken so often for nothing wakes itself.
+/// The maximum number of polls without progress that the `Ctx` knows of. A workflow that is polled
+/// more often wakes itself.
 const IDLE_POLLS_MAX: u32 = 1_000;
-/// How long a run waits that cannot be parked, and has nothing to do either.
+/// How long a run waits if the store refuses to park it although nothing has woken it.
 const NOT_YET: Duration = Duration::from_millis(20);
 
-/// How a stretch of a pass ended.
+/// How [`stretch`] ended.
 pub(super) enum Stretch {
     Ended(Result<String, Failure>),
     Panicked(String),
@@ -51,8 +50,8 @@ pub(super) enum Stretch {
 
 pub(super) type GuardedFuture = Pin<Box<dyn Future<Output = std::thread::Result<Result<String, Failure>>> + Send>>;
 
-/// Works on a run that this node has, until it ends, stops or waits. Dropping this lets go of it
-/// where it is.
+/// Executes a claimed run until it ends, stops or waits. Dropping this future abandons the
+/// execution where it is.
 pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: CancellationToken, watch: Arc<PassWatch>) {
     let time_left = run.start.limits.time_left(&run, engine.now());
     let Some((journal, input)) = load(engine, &run).await else { return };
@@ -92,8 +91,8 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
         match pass.persist(action).await {
             Ok(Outcome::Awake(had)) => {
                 if had == wakes {
-                    // Nothing woke it: the store knows of a clearance that this node has yet to
-                    // hear of.
+                    // Nothing woke it. The store knows of a clearance of which this node has not
+                    // heard yet.
                     engine.0.host.sleep(NOT_YET).await;
                 }
                 wakes = had;
@@ -104,10 +103,10 @@ pub(super) async fn drive(engine: &Engine, run: Run, mut wakes: u64, gone: Cance
                 wake_if_released(engine, run, &held).await;
                 return;
             }
-            // An output that cannot be stored.
+            // The output cannot be stored.
             Err(refusal) => {
                 let conclusion = Conclusion::Failed { code: refusal.code().to_owned(), message: refusal.to_string() };
-                // Whatever is refused now is refused because the run is no longer this worker's.
+                // Another refusal means that the run no longer belongs to this worker.
                 let _ = pass.persist(end(run, conclusion)).await;
                 return;
             }
@@ -138,7 +137,7 @@ const STUCK: &str = "its workflow waits for something that is none of the Ctx's,
 const WAKES_ITSELF: &str = "its workflow wakes itself again and again and waits for nothing, which is a defect of the workflow: \
                             await only steps, gates, questions, pauses, joins and other runs";
 
-/// What becomes of a run whose pass was ended.
+/// The command that follows from the end of a pass.
 pub(super) fn action(run: &Run, pass_end: PassEnd) -> run::Action {
     match pass_end {
         PassEnd::Fail(conclusion) => end(run, conclusion),
@@ -154,8 +153,7 @@ fn stop(run: &Run, code: String, message: String) -> run::Action {
     run::Action::Stop { run: run.start.id.clone(), epoch: run.epoch, code, message }
 }
 
-/// All that the run has recorded, and what it was given; nothing where it is no longer this
-/// worker's.
+/// The journal and the input of the run; `None` if it no longer belongs to this worker.
 async fn load(engine: &Engine, run: &Run) -> Option<(Vec<JournalLine>, Option<String>)> {
     loop {
         match read(engine, run).await {
@@ -171,7 +169,7 @@ async fn load(engine: &Engine, run: &Run) -> Option<(Vec<JournalLine>, Option<St
 }
 
 async fn read(engine: &Engine, run: &Run) -> Result<Option<(Vec<JournalLine>, Option<String>)>, Error> {
-    // What happened to it before this worker had its name on it, nobody told the worker.
+    // Events from before this worker registered the run did not reach it.
     let current = engine.0.store.run(&run.start.id).await?;
     if current.is_none_or(|current| current.epoch != run.epoch || current.ending().is_some()) {
         return Ok(None);
@@ -187,7 +185,7 @@ async fn read(engine: &Engine, run: &Run) -> Result<Option<(Vec<JournalLine>, Op
     Ok(Some((journal(engine, &run.start.id).await?, engine.recorded(run.start.input).await?)))
 }
 
-/// All that a run has recorded.
+/// The whole journal of a run, with results.
 pub(super) async fn journal(engine: &Engine, run: &RunId) -> Result<Vec<JournalLine>, Error> {
     let mut journal: Vec<JournalLine> = Vec::new();
     loop {
@@ -222,7 +220,7 @@ pub(super) async fn stretch(execution: &mut GuardedFuture, pass: &Pass) -> Stret
         match polled {
             Poll::Ready(Ok(result)) => Poll::Ready(Stretch::Ended(result)),
             Poll::Ready(Err(panic)) => Poll::Ready(Stretch::Panicked(panic_text(panic.as_ref()))),
-            // Whoever rang has woken this too: it is polled again, but not before others had their
+            // The wake-up has also woken this future. It is polled again after others had their
             // turn.
             Poll::Pending if bell.rung.load(Ordering::SeqCst) => Poll::Pending,
             Poll::Pending if pass.is_idle() && !lingers(pass) => Poll::Ready(Stretch::Idle),
@@ -239,7 +237,7 @@ fn lingers(pass: &Pass) -> bool {
     }
 }
 
-/// Knows whether the workflow was woken while it was polled.
+/// Records whether the workflow was woken while it was polled.
 #[derive(Default)]
 struct WakeFlag {
     rung: AtomicBool,

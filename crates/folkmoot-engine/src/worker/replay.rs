@@ -26,7 +26,7 @@ pub enum ReplayOutcome {
         /// The key of the differing call, if it is one.
         at: Option<String>,
     },
-    /// It reached the end of the record: the run is not over, or was ended there.
+    /// It reached the end of the record: the run is not over, or was ended from outside.
     Recorded {
         /// The key of the first unrecorded call.
         until: Option<String>,

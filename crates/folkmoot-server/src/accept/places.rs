@@ -139,11 +139,11 @@ impl Places {
         }
     }
 
-    fn begin(self: &Arc<Self>, id: u64, peer: IpAddr) -> Option<Seat> {
+    fn begin(self: &Arc<Self>, id: u64, peer: IpAddr) -> Option<RequestGuard> {
         self.open
             .lock()
             .becomes(id, ConnectionState::Idle(Idle::Unauthenticated))
-            .then(|| Seat(Arc::new(ActiveRequest { places: Arc::clone(self), id, peer })))
+            .then(|| RequestGuard(Arc::new(ActiveRequest { places: Arc::clone(self), id, peer })))
     }
 
     fn authenticated(&self, id: u64, principal: &Principal) -> Result<(), NoPlace> {
@@ -230,8 +230,8 @@ impl ConnectionSlot {
         self.evicted.clone()
     }
 
-    pub(crate) fn seats(&self, peer: IpAddr) -> Seats {
-        Seats { places: Arc::clone(&self.places), id: self.id, peer }
+    pub(crate) fn requests(&self, peer: IpAddr) -> ConnectionRequests {
+        ConnectionRequests { places: Arc::clone(&self.places), id: self.id, peer }
     }
 }
 
@@ -244,15 +244,15 @@ impl Drop for ConnectionSlot {
 
 /// One connection, for its requests.
 #[derive(Clone, Debug)]
-pub(crate) struct Seats {
+pub(crate) struct ConnectionRequests {
     places: Arc<Places>,
     id: u64,
     peer: IpAddr,
 }
 
-impl Seats {
+impl ConnectionRequests {
     /// The next request; `None` if the connection is being closed.
-    pub(crate) fn begin(&self) -> Option<Seat> {
+    pub(crate) fn begin(&self) -> Option<RequestGuard> {
         self.places.begin(self.id, self.peer)
     }
 }
@@ -260,7 +260,7 @@ impl Seats {
 /// One request, until its response is sent. A clone keeps the connection in use, as a WebSocket
 /// does.
 #[derive(Clone, Debug)]
-pub(crate) struct Seat(Arc<ActiveRequest>);
+pub(crate) struct RequestGuard(Arc<ActiveRequest>);
 
 #[derive(Debug)]
 struct ActiveRequest {
@@ -269,7 +269,7 @@ struct ActiveRequest {
     peer: IpAddr,
 }
 
-impl Seat {
+impl RequestGuard {
     /// The request is authenticated. From now on the connection is not closed for another.
     pub(crate) fn authenticated(&self, principal: &Principal) -> Result<(), NoPlace> {
         self.0.places.authenticated(self.0.id, principal)

@@ -72,7 +72,8 @@ pub(crate) async fn start(app: &App, caller: Caller, mut wanted: wire::StartDeba
     }
 }
 
-/// Somebody to whom nothing is hidden: whether a session is taken must not depend on who asks.
+/// A principal that sees everything, because whether a session is taken must not depend on the
+/// caller.
 pub(super) fn everything() -> Principal {
     Principal::new("debates".parse().expect("a word is a name"), Role::Viewer)
 }
@@ -81,7 +82,7 @@ fn limits(timeout_ms: Option<u64>) -> Result<RunLimits, Refusal> {
     let usual = RunLimits::default();
     match timeout_ms {
         None => Ok(usual),
-        Some(0) => Err(Refusal::invalid("timeout_ms", "is 0: a debate that may not be worked on is none")),
+        Some(0) => Err(Refusal::invalid("timeout_ms", "is 0; use at least 1")),
         Some(active_ms_max) => Ok(RunLimits { active_ms_max, ..usual }),
     }
 }
@@ -95,8 +96,8 @@ pub(crate) async fn must_have_gates(app: &App, by: &Principal, wanted: &GatePref
     Ok(())
 }
 
-/// Refuses a debate whose gates this principal may not have, or that would reach where it may not.
-/// Whoever starts the workflow by its name meets the same.
+/// Refuses a debate whose gates or resources this principal may not use. It also applies if the
+/// workflow is started by its name.
 pub(crate) async fn must_be_startable(app: &App, by: &Principal, debating: &DebateConfig) -> Result<(), Error> {
     debating.check()?;
     let gates = &debating.gates;
@@ -109,7 +110,7 @@ pub(crate) async fn must_be_startable(app: &App, by: &Principal, debating: &Deba
     must_have_gates(app, by, &wanted).await?;
     let people = app.engine.principals().await?;
     for agent in debating.agents.agents() {
-        principal::must_be_no_person("agents", &agent.id, &by.name, &people)?;
+        principal::must_not_be_a_person("agents", &agent.id, &by.name, &people)?;
     }
     notify::must_be_channels(app, "gates.notification_channels", &gates.notification_channels).await?;
     if gates.on_rejected == OnRejected::Continue && !by.role.decides() {
@@ -278,8 +279,8 @@ fn gates(asked: wire::DebateGates) -> Result<Gates, Refusal> {
     })
 }
 
-/// What was given to whoever starts the workflow by its name, if it is a debate at all.
-pub(crate) async fn started_by_name(app: &App, by: &Principal, new_run: &NewRun) -> Result<(), Error> {
+/// Checks the input of a debate or plan that is started by its workflow's name.
+pub(crate) async fn check_input_of_workflow(app: &App, by: &Principal, new_run: &NewRun) -> Result<(), Error> {
     // What is no debate or plan at all fails in its workflow, and says why.
     let Some(input) = new_run.input.as_deref() else { return Ok(()) };
     match RunKind::of(new_run.workflow.as_ref()) {

@@ -46,7 +46,7 @@ pub(crate) async fn page(
     query: &TrailQuery,
     limit: usize,
 ) -> Result<DebateTrail, Error> {
-    let bad = |_| Refusal::invalid("cursor", "is none that a trail gave you; take `next` as it is");
+    let bad = |_| Refusal::invalid("cursor", "is invalid; use the `next` of the previous page unchanged");
     let cursor = query.cursor.as_deref().map(|cursor| cursor.parse::<u64>().map_err(bad)).transpose()?;
     let mut page = DebateTrail::default();
     if cursor.is_none() {

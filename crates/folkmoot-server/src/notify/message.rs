@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use folkmoot_api::wire;
-use folkmoot_core::{Deadline, Fact, Gate, Question, Timestamp, gate, question::QuestionState};
+use folkmoot_core::{Deadline, Fact, Gate, Question, Timestamp, gate, principal::shown_asker, question::QuestionState};
 use folkmoot_engine::CourierMessage;
 use folkmoot_notify::{Notification, message::NotificationLink};
 use serde_json::{Value, json};
@@ -82,9 +82,10 @@ fn of_gate(kind: &str, gate: &Gate, summary: Option<&str>, now: Timestamp) -> No
         ("gate.amended", None) => waits("was changed and waits for a decision"),
         (_, None) => format!("{title}: {kind}"),
     };
+    let asker = shown_asker(&gate.requested_by, gate.initiator.as_ref());
     let asked_by = match &gate.on_behalf_of {
-        Some(agent) => format!("{} for {agent}", gate.requested_by),
-        None => gate.requested_by.to_string(),
+        Some(agent) => format!("{asker} for {agent}"),
+        None => asker,
     };
     let mut facts = vec![("Asked by", asked_by), ("Risk", risk.to_string()), ("Phase", gate.content.phase.to_string())];
     match gate.decision() {
@@ -120,7 +121,9 @@ fn of_question(kind: &str, question: &Question, text: Option<&str>, now: Timesta
     // The principal comes first, because the asker chooses the agent's name.
     let agent = match question.asked_by == question.agent_id {
         true => question.agent_id.to_string(),
-        false => format!("{} as {}", question.asked_by, question.agent_id),
+        false => {
+            format!("{} as {}", shown_asker(&question.asked_by, question.initiator.as_ref()), question.agent_id)
+        }
     };
     let title = match (kind, &question.state) {
         (_, QuestionState::Closed(closure)) => {

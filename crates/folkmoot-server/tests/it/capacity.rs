@@ -3,15 +3,17 @@
 use std::time::{Duration, Instant};
 
 use folkmoot_server::ServerLimits;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
 
 use crate::{
+    halting::id,
     http,
     node::{Node, Setting, everywhere_with, token},
+    runs::with_workflows,
 };
 
 /// Beyond what a test needs on a busy machine, and far below the 30 seconds that a half-sent head
@@ -512,6 +514,50 @@ async fn nobodys_questions_hide_anothers() {
         assert_eq!(texts(node.get("agent-b", "/v1/questions?interleaved=true").await), ["signal 0", "signal 1"]);
         let both = node.get("alice", "/v1/questions?interleaved=true&status=answered").await;
         assert_eq!((both.status, both.code().as_str()), (400, "bad_query"));
+    }
+}
+
+/// What a workflow asks, such as a plan or a debate, counts as asked by whoever started its run.
+#[tokio::test]
+async fn nobodys_runs_hide_what_anothers_runs_ask() {
+    for nodes in everywhere_with(with_workflows).await {
+        let node = nodes.last().unwrap();
+        for (workflow, input, noun, by) in
+            [("publish@1", json!("x"), "gates", "requested_by"), ("asks@1", json!(null), "questions", "asked_by")]
+        {
+            let starters = [["agent-a"; 12].as_slice(), &["alice", "agent-b"]].concat();
+            for who in starters {
+                let started = node.post(who, "/v1/runs", json!({"workflow": workflow, "input": input})).await;
+                assert_eq!(started.status, 201, "{started:?}");
+                node.until_is(&id(&started.json()), "parked").await;
+            }
+            let initiators = async |who: &str, query: &str| {
+                let answer = node.get(who, &format!("/v1/{noun}?{query}")).await;
+                assert_eq!(answer.status, 200, "{answer:?}");
+                let list = answer.json();
+                let asked = list[noun].as_array().unwrap().iter();
+                let initiator = |one: &Value| {
+                    assert_eq!(one[by], json!(format!("workflow:{workflow}")), "{one}");
+                    one["initiator"].as_str().unwrap().to_owned()
+                };
+                asked.map(initiator).collect::<Vec<_>>()
+            };
+            let listed = initiators("vera", "interleaved=true&limit=10").await;
+            assert_eq!(listed[..3], ["agent-a", "alice", "agent-b"]);
+            assert_eq!(listed[3..], ["agent-a"; 7]);
+            for status in ["", "&status=pending"] {
+                assert_eq!(initiators("vera", &format!("{by}=alice{status}")).await, ["alice"]);
+                assert_eq!(initiators("vera", &format!("{by}=agent-a{status}")).await, ["agent-a"; 12]);
+                let of_workflow = initiators("vera", &format!("{by}=workflow:{workflow}{status}")).await;
+                assert_eq!(of_workflow.len(), 14);
+                // An agent sees what its own runs ask, whatever it asks for.
+                assert_eq!(initiators("agent-b", &format!("limit=50{status}")).await, ["agent-b"]);
+                assert_eq!(initiators("agent-b", &format!("{by}=agent-b{status}")).await, ["agent-b"]);
+                assert_eq!(initiators("agent-b", &format!("{by}=alice{status}")).await, [""; 0]);
+            }
+            assert_eq!(initiators("agent-b", "interleaved=true").await, ["agent-b"]);
+        }
+        node.verifies().await;
     }
 }
 

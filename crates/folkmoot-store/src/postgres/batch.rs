@@ -1,11 +1,11 @@
-//! One transaction for many commands: two round trips, however many there are.
+//! Writes many commands in one transaction, with two round trips, however many there are.
 //!
-//! The first locks the log's head and reads every row that any of them needs. Then the rules judge
-//! them one after another in memory, each on what those before it left. The second writes
-//! everything and commits.
+//! The first round trip locks the head of the log and reads every row that any command needs. Then
+//! the rules judge the commands one after another in memory, each on the state that the previous
+//! ones left. The second round trip writes everything and commits.
 //!
-//! Every writer takes the head's lock, and takes it first. So what is read after it cannot change
-//! before the commit, no other lock is needed, and no two nodes can wait for each other.
+//! Every writer takes the head's lock first. So nothing that is read afterwards can change before
+//! the commit, no other lock is needed, and no two nodes can deadlock.
 
 use std::{
     borrow::Cow,
@@ -37,18 +37,18 @@ use crate::{
     rows::{self, Columns, RunExtras, Table, Type, Value},
 };
 
-/// Begins a transaction and says in it everything that it relies on: behind a pooler that gives
-/// each transaction another session, what was said to a session holds for somebody else. The plans
-/// are made while the tables may still be empty, when to read all of one looks cheapest, and are
-/// kept while it grows; but a batch only ever looks up single rows.
+/// Begins a transaction and sets everything that it relies on. Settings of the session would not
+/// do: behind a pooler that gives each transaction another session, they apply to somebody else.
+/// Scans are off because plans are kept: a plan that is made while a table is empty would scan all
+/// of it, also when it has grown, and a batch only looks up single rows.
 const BEGIN: &str = "BEGIN; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = '5s'; \
     SET LOCAL idle_in_transaction_session_timeout = '5s'; \
     SET LOCAL enable_seqscan = off; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL jit = off";
 
-/// More open questions than any run has at once.
+/// An upper limit for the number of open questions of a run.
 const OPEN_OF_A_RUN: usize = 10_000;
 
-/// What a batch came to.
+/// The result of a committed batch.
 pub(super) struct BatchResult {
     pub(super) answers: Vec<Result<WriteResult, Error>>,
     pub(super) events: Vec<Arc<Event>>,
@@ -58,7 +58,7 @@ pub(super) struct BatchResult {
 pub(super) enum BatchFailure {
     /// Nothing was written.
     RolledBack(Error),
-    /// The connection was lost during the commit, or the database takes its success back.
+    /// The connection was lost during the commit, or a warning withdrew the commit's success.
     Unknown,
 }
 
@@ -68,7 +68,7 @@ impl From<Error> for BatchFailure {
     }
 }
 
-/// Writes all that the rules say to `commands`, in order, in one transaction.
+/// Judges `commands` in order, and writes the results in one transaction.
 pub(super) async fn run(
     client: &Client,
     sql: &PostgresStatements,
@@ -80,7 +80,7 @@ pub(super) async fn run(
     let (mut work, micros) = match loaded {
         Ok(loaded) => loaded,
         Err(error) => {
-            // An error of the connection also lands here; then there is nothing to roll back.
+            // After an error of the connection there is nothing to roll back.
             let _ = client.batch_execute("ROLLBACK").await;
             return Err(error.into());
         }
@@ -105,7 +105,7 @@ struct BatchState {
     head: Option<Head>,
     gates: HashMap<GateId, Gate>,
     pending_duplicates: HashMap<(Name, String), GateId>,
-    /// What each agent that opens or asks something here has open, as it is by now.
+    /// What each agent that opens or asks something in this batch has open by now.
     usage: HashMap<Name, QuotaUsage>,
     questions: HashMap<QuestionId, Question>,
     halts: HashMap<HaltId, Halt>,
@@ -113,12 +113,12 @@ struct BatchState {
     /// than this batch can release, so any hold that remains is real.
     held: HashMap<Target, HashSet<String>>,
     texts: HashMap<Digest, Vec<u8>>,
-    /// What is known of the contents that somebody erases here.
+    /// The status of contents that commands of this batch need.
     contents: HashMap<Digest, ContentStatus>,
     runs: HashMap<RunId, Run>,
-    /// What was read with each run, as it is by now, except for its node.
+    /// The present extras of each run, except for its node.
     run_extras: HashMap<RunId, RunExtras>,
-    /// Until when each node lives that holds or claims one of the runs.
+    /// How long each node that holds or claims one of the runs is considered alive.
     alive_until: HashMap<Name, Timestamp>,
     entries: HashMap<(RunId, EntryKey), Entry>,
     principals: HashMap<Name, Principal>,
@@ -131,15 +131,14 @@ struct BatchState {
     new_gates: Vec<GateId>,
     new_questions: BTreeSet<QuestionId>,
     new_halts: BTreeSet<HaltId>,
-    /// Each once: a statement cannot touch a row twice.
+    /// By digest, because one statement cannot write the same row twice.
     new_artifacts: BTreeMap<Digest, (Artifact, Timestamp)>,
-    /// What is erased at the end: how often by an admin, whether it is barred, and whether it was
-    /// sent again since.
+    /// The contents that this batch erases.
     erased: BTreeMap<Digest, ErasureMark>,
     new_sessions: Vec<(SessionId, Timestamp)>,
     new_runs: BTreeSet<RunId>,
     new_entries: BTreeSet<(RunId, EntryKey)>,
-    /// Each record once.
+    /// By key, because one statement cannot write the same row twice.
     new_records: BTreeMap<(RunId, String, String), Record>,
     nodes: BTreeMap<Name, Timestamp>,
     gone_nodes: Vec<Name>,
@@ -148,14 +147,16 @@ struct BatchState {
     timers: BTreeMap<Subject, TimerChange>,
     new_webhooks: BTreeSet<WebhookId>,
     new_deliveries: BTreeSet<DeliveryId>,
-    /// Each wake-up of a run that was read or made here, and of one that is named.
+    /// One entry for each wake-up of a run that this batch has read or started, or that a command
+    /// names.
     woken: Vec<RunId>,
-    /// The wake-ups of whoever else waits for the same: of runs that were not read, and so are what
-    /// the database says.
+    /// The wake-ups of other runs that wait for the same. This batch has not read them, so the
+    /// database selects them.
     woken_others: WokenOthers,
     new_keys: Vec<Vec<Value<'static>>>,
-    /// Somebody is told again what an earlier transaction wrote. Whether that one reached the
-    /// standby is not known here, so this one is committed too, which waits for both.
+    /// Set if a command gets the recorded outcome of an earlier transaction. It is unknown whether
+    /// that transaction has reached the standby. So this one is committed too, which waits for
+    /// both.
     replayed: bool,
 }
 
@@ -271,7 +272,7 @@ impl BatchState {
         id.and_then(|id| self.webhooks.get(id)).or_else(|| self.webhooks.values().find(named))
     }
 
-    /// So many of those that wait for each of these channels.
+    /// The next deliveries for each of these channels, at most the given number of each.
     fn waiting(&self, channels: &[(&str, u32)]) -> Vec<Delivery> {
         if channels.is_empty() {
             return Vec::new();
@@ -290,7 +291,7 @@ impl BatchState {
         waiting.into_iter().cloned().collect()
     }
 
-    /// The gates of a run, as far as they were loaded.
+    /// The gates of a run that were loaded.
     fn gates_of(&self, run: &RunId) -> Vec<Gate> {
         let gates = self.gates.values().filter(|gate| gate.run_id.as_ref() == Some(run));
         let mut gates: Vec<Gate> = gates.cloned().collect();
@@ -298,12 +299,13 @@ impl BatchState {
         gates
     }
 
-    /// The questions of a run that wait or hold, with what else holds what they hold.
-    /// The principals of this name, in whichever case.
+    /// The principals of this name, ignoring case.
     fn named(&self, name: &Name) -> impl Iterator<Item = &Principal> {
         self.principals.values().filter(move |known| known.name.as_str().eq_ignore_ascii_case(name.as_str()))
     }
 
+    /// The questions of a run that are pending or hold somebody, each with whether anything else
+    /// holds the same agent, session or everyone.
     fn open_questions_of(&self, run: &RunId) -> Vec<(Question, Others)> {
         let open = |question: &&Question| question.closure().is_none() || question.hold().is_some();
         let own = |question: &&Question| question.run_id.as_ref() == Some(run) && open(question);
@@ -317,7 +319,7 @@ impl BatchState {
         questions.iter().map(with_others).collect()
     }
 
-    /// Whether anything that counts holds the agent, the session, or everyone.
+    /// Whether the agent, the session or everyone is held by anything that `counts`.
     fn others(&self, counts: impl Fn(&str) -> bool, agent: Option<&Name>, session: Option<&SessionId>) -> Others {
         let held = |target: &Target| self.held.get(target).is_some_and(|ids| ids.iter().any(|other| counts(other)));
         Others {
@@ -327,7 +329,7 @@ impl BatchState {
         }
     }
 
-    /// Takes note of what something held before, and holds now.
+    /// Replaces a hold by what the same question or halt holds now.
     fn hold(&mut self, before: Option<Hold>, after: Option<Hold>) {
         for (target, hold) in before.iter().flat_map(|hold| hold.targets().map(move |target| (target, hold))) {
             self.held.entry(target).or_default().remove(hold.id.as_str());
@@ -395,7 +397,7 @@ impl BatchState {
                     let key = (row.run_id.clone(), row.collection.clone(), row.id.clone());
                     self.new_records.insert(key, *row);
                 }
-                // Nobody is alone on a database that others can reach.
+                // `alone` is ignored: other nodes can reach this database at any time.
                 Row::Node { node, until, alone: _ } => {
                     self.gone_nodes.retain(|gone| *gone != node);
                     self.alive_until.insert(node.clone(), until);
@@ -442,7 +444,7 @@ impl BatchState {
         }
     }
 
-    /// Takes note of content that was sent: whoever erases it later in this batch finds it.
+    /// Records that content was sent, so that a later command of this batch can erase it.
     fn sent(&mut self, digest: Digest, now: Timestamp) {
         let new = ContentStatus { digest, present: false, erasures: 0, barred: false, used_at: now };
         let content = self.contents.entry(digest).or_insert(new);
@@ -452,8 +454,8 @@ impl BatchState {
         }
     }
 
-    /// Counts a wake-up. Of the runs that were read here it is known by now who waits for what,
-    /// which the database is told only at the end; of all others the database knows it.
+    /// Counts a wake-up. For runs that this batch has read, its own state says what they wait for;
+    /// the database learns that only at the end. For all other runs the database knows it.
     fn wake(&mut self, wake: Wake) {
         let woken = |run: &&Run| match &wake {
             Wake::Run(id) => run.start.id == *id,
@@ -500,8 +502,8 @@ impl BatchState {
     }
 
     fn is_untouched(&self) -> bool {
-        // Whatever is written has an event, except timers that only wake or are no longer needed,
-        // signs of life, and deliveries on their way.
+        // Everything that is written has an event, except for timers that only wake a run or are no
+        // longer needed, heartbeats of nodes, and deliveries that are being sent.
         let quiet = self.nodes.is_empty() && self.gone_nodes.is_empty() && self.woken.is_empty();
         let quiet = quiet && self.new_deliveries.is_empty() && !self.replayed;
         let empty = self.events.is_empty() && self.timers.is_empty() && self.new_keys.is_empty();
@@ -595,14 +597,14 @@ impl BatchState {
             updates.push((&sql.erase, vec![&erased, &erasures, &barred, &sent_again]));
         }
         let updates = updates.iter().map(|(statement, arguments)| client.execute(*statement, arguments));
-        // All are sent before the first is answered. Every answer is looked at: after a statement
-        // that failed, COMMIT is a ROLLBACK, and says nothing about it.
+        // All statements are sent before the first answer arrives. Every answer is checked: after a
+        // failed statement, COMMIT rolls back and does not report it.
         let (inserted, updated, committed) =
             tokio::join!(biased; join_all(writes), join_all(updates), client.batch_execute("COMMIT"));
         for result in inserted.into_iter().chain(updated).chain([committed.map(|()| 0)]) {
             result.map_err(|error| match (error.code().is_some(), failed(error)) {
-                // The COMMIT was sent with the rest. Whichever answer is the first that is missing,
-                // or is not the database's own, it may have been done.
+                // The COMMIT was sent together with the rest. If any answer is missing or did not
+                // come from the database, the commit may have happened.
                 (false, _) | (true, Error::Unavailable(_)) => BatchFailure::Unknown,
                 (true, error) => BatchFailure::RolledBack(error),
             })?;
@@ -611,14 +613,15 @@ impl BatchState {
     }
 }
 
-/// What becomes of content that is erased.
+/// How content is erased: the number of erasures by admins, whether it is barred, and whether it
+/// was sent again later in the same batch.
 struct ErasureMark {
     erasures: u64,
     barred: bool,
     sent_again: bool,
 }
 
-/// Whether a run waits for clearance that this keeps from it.
+/// Whether a run waits for a clearance that a hold on `target` prevents.
 fn waits_for(run: &Run, target: &Target) -> bool {
     let RunState::Parked(parked) = &run.state else { return false };
     !parked.held.is_empty()
@@ -629,16 +632,16 @@ fn waits_for(run: &Run, target: &Target) -> bool {
         }
 }
 
-/// Whom a batch wakes without having read them, as its statements are told.
+/// The runs that a batch wakes without having read them, as arguments of its statements.
 #[derive(Default)]
 struct WokenOthers {
-    /// Those that these runs started.
+    /// Wake the children of these runs.
     parents: Vec<String>,
-    /// Those that wait for these agents' clearance.
+    /// Wake the runs that wait for clearance of these agents.
     agents: Vec<String>,
-    /// Those that wait for clearance in these sessions.
+    /// Wake the runs in these sessions that wait for clearance.
     sessions: Vec<String>,
-    /// How often all that wait for clearance are woken.
+    /// How often to wake all runs that wait for clearance.
     everyone: i64,
 }
 
@@ -651,15 +654,16 @@ fn node_of(state: &RunState) -> Option<&Name> {
     }
 }
 
-/// Whom commands hold, or ask about, who are not in any row that is read: what holds them too must
-/// be known where another command of the same batch lets go of them.
+/// Agents and sessions that commands hold or ask about and that are in none of the rows that are
+/// read. Their other holds must be loaded too, because another command of the same batch may
+/// release them.
 #[derive(Default)]
 struct TouchedNames<'a> {
     agents: Vec<&'a str>,
     sessions: Vec<&'a str>,
-    /// In the sessions of these runs too.
+    /// The sessions of these runs count too.
     runs: Vec<&'a str>,
-    /// Somebody asks about them in any case.
+    /// Whether a command parks a run, so that the holds are needed in any case.
     parks: bool,
 }
 
@@ -676,7 +680,7 @@ impl<'a> TouchedNames<'a> {
             }
             Action::Run(run::Action::Record(journal_write)) => match &journal_write.write {
                 Write::Ask { new_question, .. } => self.asks(new_question, Some(&journal_write.run), name),
-                // What it starts is in its own session, unless that is said.
+                // A child run is in its parent's session unless it names one.
                 Write::Start(new_run) => self.starts(new_run, Some(&journal_write.run)),
                 _ => {}
             },
@@ -689,7 +693,7 @@ impl<'a> TouchedNames<'a> {
         }
     }
 
-    /// The agent is the one that is named; else the run, or whoever asks.
+    /// The asking agent is the named one; otherwise the run or the principal that asks.
     fn asks(&mut self, new_question: &'a NewQuestion, run: Option<&'a RunId>, by: &'a Name) {
         match &new_question.agent_id {
             Some(agent) => self.agents.push(agent.as_str()),
@@ -706,7 +710,7 @@ impl<'a> TouchedNames<'a> {
 }
 
 /// Locks the head and reads what the commands need, in one round trip. Also returns the database's
-/// clock.
+/// time.
 async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -> Result<(BatchState, i64), Error> {
     let mut gates = BTreeSet::new();
     let mut amended = BTreeSet::new();
@@ -772,8 +776,8 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
     let (questions, halts): (Vec<&str>, Vec<&str>) = (questions.into_iter().collect(), halts.into_iter().collect());
     let ending: Vec<&str> = ending.into_iter().collect();
     let at_gates: Vec<&str> = at_gates.into_iter().collect();
-    // At most each of them ends, so of one more at least one is left. With a run ends whatever it
-    // has asked.
+    // The batch can release at most each of these holds. So if one more is loaded, at least one
+    // remains. A run that ends closes all questions that it has asked.
     let asked_by_runs = ending.len().min(1) * OPEN_OF_A_RUN;
     let enough = (questions.len() + halts.len() + 1 + asked_by_runs) as i64;
     let any_held = !questions.is_empty() || !halts.is_empty() || !ending.is_empty() || touched.parks;
@@ -785,7 +789,8 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
     let (webhooks, webhook_names): (Vec<&str>, Vec<&str>) =
         (webhooks.into_iter().collect(), webhook_names.into_iter().collect());
     let deliveries: Vec<&str> = deliveries.into_iter().collect();
-    // Those of one channel take one after another, and what is settled meanwhile is none of theirs.
+    // Commands for one channel take deliveries one after another, and never one that is settled in
+    // the same batch. So this many more are loaded.
     let (channels, most): (Vec<&str>, Vec<i64>) =
         waiting.into_iter().map(|(channel, most)| (channel, most + deliveries.len() as i64)).unzip();
     let any_webhook = !webhooks.is_empty() || !webhook_names.is_empty();
@@ -926,7 +931,7 @@ async fn load(client: &Client, sql: &PostgresStatements, commands: &[Command]) -
     Ok((work, clock.int(0)?))
 }
 
-/// Rows turned on their side: one array a column, so that one statement inserts them all.
+/// Rows as one array per column, so that one statement inserts all of them.
 struct Columnar<'a> {
     name: &'static str,
     rows: usize,

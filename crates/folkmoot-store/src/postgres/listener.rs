@@ -37,7 +37,7 @@ pub(super) struct PostgresListener {
 }
 
 impl PostgresListener {
-    /// Listens for ever, and reconnects when the connection is lost.
+    /// Listens forever, and reconnects when the connection is lost.
     pub(super) async fn run(self) {
         loop {
             if let Err(error) = self.listen().await {

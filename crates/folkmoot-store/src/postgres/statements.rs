@@ -1,4 +1,4 @@
-//! Everything a batch says to the database.
+//! The statements that a batch uses.
 
 use std::collections::HashMap;
 
@@ -8,19 +8,19 @@ use tokio_postgres::{Client, Statement};
 use super::{CLOCK, dollars};
 use crate::rows::{self, Table, Type};
 
-/// Names each statement once, with its text.
+/// Defines each statement by its name and its SQL.
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident: $sql:expr,)+) => {
         /// The statements that each connection prepares once.
         pub(super) struct PostgresStatements {
             $($(#[$doc])* pub(super) $name: Statement,)+
-            /// For each table that is written.
+            /// One for each table that commands write.
             insert: HashMap<&'static str, Statement>,
         }
 
         impl PostgresStatements {
-            /// All of them at once: a node that has lost its connection is back after two round
-            /// trips, not thirty.
+            /// Prepares all statements at once, so that a node that reconnects needs two round
+            /// trips instead of thirty.
             pub(super) async fn prepare(client: &Client) -> Result<Self, tokio_postgres::Error> {
                 let prepare = |sql: String| {
                     let sql = dollars(&sql);
@@ -37,7 +37,8 @@ macro_rules! statements {
 
 statements! {
     lock_head: "SELECT position, hash FROM head WHERE log = 'main' FOR UPDATE",
-    /// A statement of its own: beside a lock it would be read before the lock is had.
+    /// A separate statement, because in the statement that locks the head it would be evaluated
+    /// before the lock is granted.
     clock: CLOCK,
     load_gates: by_id(&rows::GATES, "id"),
     load_pending_duplicates: format!(
@@ -46,10 +47,13 @@ statements! {
         rows::GATES.names()
     ),
     load_usage: "SELECT name,
-                   (SELECT count(*) FROM (SELECT 1 FROM gates WHERE requested_by = name AND status = 'pending' LIMIT ?2) AS own),
+                   (SELECT count(*) FROM (
+                      SELECT 1 FROM gates WHERE asker = name AND requested_by = name AND status = 'pending' LIMIT ?2) AS own),
                    (SELECT coalesce(sum(content_bytes), 0)::bigint FROM (
-                      SELECT content_bytes FROM gates WHERE requested_by = name AND status = 'pending' LIMIT ?2) AS own),
-                   (SELECT count(*) FROM (SELECT 1 FROM questions WHERE asked_by = name AND status = 'pending' LIMIT ?3) AS own),
+                      SELECT content_bytes FROM gates
+                      WHERE asker = name AND requested_by = name AND status = 'pending' LIMIT ?2) AS own),
+                   (SELECT count(*) FROM (
+                      SELECT 1 FROM questions WHERE asker = name AND asked_by = name AND status = 'pending' LIMIT ?3) AS own),
                    (SELECT count(*) FROM (SELECT 1 FROM runs WHERE initiator = name AND kind <> 'external'
                       AND status NOT IN ('completed', 'failed', 'cancelled') LIMIT ?4) AS own),
                    (SELECT count(*) FROM (SELECT 1 FROM halts WHERE raised_by = name AND lifted_at IS NULL LIMIT ?5) AS own)
@@ -79,7 +83,7 @@ statements! {
                 rows::WEBHOOKS.names()
             ),
     load_deliveries: by_id(&rows::OUTBOX, "id"),
-    /// The first so many of what waits for each of these channels.
+    /// The first deliveries for each of these channels, at most the given number of each.
     load_waiting: format!(
                 "SELECT found.* FROM unnest(?1::text[], ?2::bigint[]) AS wanted (wanted_channel, most) CROSS JOIN LATERAL (
                    SELECT {} FROM outbox WHERE channel = wanted_channel AND due IS NOT NULL
@@ -89,7 +93,7 @@ statements! {
     load_keys: "SELECT principal, route, key, fingerprint, outcome FROM idempotency
                  WHERE (principal, route, key) IN (SELECT * FROM unnest(?1::text[], ?2::text[], ?3::text[]))",
     load_contents: format!("{} WHERE digest = ANY(?1)", rows::SELECT_CONTENT_STATUS),
-    /// What was sent again since it was erased stays.
+    /// Keeps content that was sent again after it was erased.
     erase: "UPDATE artifacts SET content = CASE WHEN gone.sent_again THEN content END, erasures = gone.erasures, barred = gone.barred
                  FROM unnest(?1::text[], ?2::bigint[], ?3::bigint[], ?4::bool[]) AS gone (digest, erasures, barred, sent_again)
                  WHERE artifacts.digest = gone.digest",
@@ -106,7 +110,6 @@ statements! {
 }
 
 impl PostgresStatements {
-    /// What inserts into a table.
     pub(super) fn insert(&self, name: &str) -> &Statement {
         self.insert.get(name).expect("every table that is written has its statement")
     }
@@ -116,9 +119,9 @@ fn by_id(table: &Table, key: &str) -> String {
     format!("SELECT {} FROM {} WHERE {key} = ANY(?1)", table.names(), table.name)
 }
 
-/// What holds the agents and sessions of the questions `?1`, of the halts `?2`, of what the runs
-/// `?4` have asked, the agents `?5`, the sessions `?6` and those of the runs `?7`; and everyone; at
-/// most `?3` of each.
+/// Selects the holds of the agents and sessions of the questions `?1`, of the halts `?2` and of the
+/// open questions of the runs `?4`; of the agents `?5`; of the sessions `?6` and those of the runs
+/// `?7`; and of everyone. At most `?3` questions and `?3` halts for each.
 const LOAD_HELD: &str = "WITH touched AS (
     SELECT agent_id, session_id FROM questions WHERE id = ANY(?1::text[])
     UNION SELECT agent_id, session_id FROM questions
@@ -143,8 +146,9 @@ const LOAD_HELD: &str = "WITH touched AS (
     (SELECT id FROM questions WHERE holds = 'all' LIMIT ?3)
     UNION ALL (SELECT id FROM halts WHERE scope = 'all' AND lifted_at IS NULL LIMIT ?3)) AS held";
 
-/// Wakes whoever waits for the clearance of the agents `?1`, as a state writes them `?5`, in the
-/// sessions `?2`, or at all, `?3` times; except the runs `?4`, of which the batch knows more.
+/// Wakes the runs that wait for clearance: of the agents `?1` (`?5` in the JSON of a state), in the
+/// sessions `?2`, and all of them `?3` times. The runs `?4` are left out, because the batch knows
+/// their present state.
 const WAKE_HELD: &str = "UPDATE runs SET wakes = wakes + ?3::bigint
     + (SELECT count(*) FROM unnest(?2::text[]) AS session WHERE session = runs.session_id)
     + (SELECT count(*) FROM unnest(?1::text[], ?5::text[]) AS released (agent, written)

@@ -1,5 +1,5 @@
-//! TLS to the database, with the certificates that this machine trusts. The only place here that
-//! chooses a provider.
+//! TLS to the database, with the certificates that this machine trusts. The only place in this
+//! crate that chooses a crypto provider.
 
 use std::sync::Arc;
 

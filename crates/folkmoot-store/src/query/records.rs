@@ -1,4 +1,4 @@
-//! What can be asked of records, and of runs in short.
+//! Queries for records and for run summaries, and their SQL.
 
 use folkmoot_core::{
     Name, RecordQuery, Refusal, RunId,
@@ -9,24 +9,20 @@ use folkmoot_core::{
 use super::{Cursor, Listing, Page, cut};
 use crate::rows::{Value, int};
 
-/// Which runs, and from where on. Newest first.
+/// Which run summaries to list, newest first.
 #[derive(Clone, Debug, Default)]
 pub struct RunSummaryQuery {
-    /// Only this one.
     pub id: Option<RunId>,
-    /// Only those of this kind.
     pub kind: Option<RunKind>,
     pub status: Option<SummaryStatus>,
-    /// Only those that this principal started.
     pub initiated_by: Option<Name>,
-    /// From here on.
     pub after: Option<Cursor>,
-    /// At most so many.
     pub limit: u32,
 }
 
 impl RunSummaryQuery {
-    /// The statement and its arguments, one more row than the page holds.
+    /// The statement and its arguments. It selects one row more than the page holds, to show
+    /// whether there is another page.
     pub(crate) fn sql(&self) -> Result<(String, Vec<Value<'_>>), Refusal> {
         Listing {
             select: "SELECT id, session_id, title, initiator, started_at, moved_at, status, waiting_at FROM run_summaries",
@@ -38,7 +34,7 @@ impl RunSummaryQuery {
                 ("initiator", self.initiated_by.as_ref().map(Name::as_str)),
             ],
             either: None,
-            plus: self.status.map(of_status),
+            plus: self.status.map(of_status).into_iter().collect(),
             status: None,
             inbox: false,
             after: self.after.as_ref(),
@@ -58,8 +54,8 @@ impl RunSummaryQuery {
     }
 }
 
-/// Whoever looks for runs that go on need not read those that are over: each condition is what an
-/// index has.
+/// Each condition matches an index, so that a search for runs that are not over does not read those
+/// that are.
 fn of_status(status: SummaryStatus) -> &'static str {
     match status {
         SummaryStatus::Pending => "run_status NOT IN ('completed', 'failed', 'cancelled') AND status = 'pending'",
@@ -71,8 +67,8 @@ fn of_status(status: SummaryStatus) -> &'static str {
     }
 }
 
-/// The statement and its arguments. The values of fields are compared as JSON, which both databases
-/// write alike.
+/// The statement and its arguments. Values of fields are compared as JSON text, which both
+/// databases write in the same way.
 pub(crate) fn sql(query: &RecordQuery) -> (String, Vec<Value<'_>>) {
     let mut arguments: Vec<Value<'_>> = Vec::new();
     let mut place = |value| {
@@ -124,10 +120,10 @@ pub(crate) fn sql(query: &RecordQuery) -> (String, Vec<Value<'_>>) {
     (sql, arguments)
 }
 
-/// At most `?1` runs that are not there, and of which a record is kept.
+/// Selects at most `?1` ids of runs that have records but no row.
 pub(crate) const STRAYS: &str = "SELECT DISTINCT run_id FROM records
     WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = records.run_id) ORDER BY run_id LIMIT ?1";
 
-/// Forgets at most `?2` records whose time was over at `?1`.
+/// Deletes at most `?2` records that expired by `?1`.
 pub(crate) const FORGET: &str = "DELETE FROM records WHERE (run_id, collection, id) IN
     (SELECT run_id, collection, id FROM records WHERE expires_at <= ?1 ORDER BY expires_at, run_id, id LIMIT ?2)";

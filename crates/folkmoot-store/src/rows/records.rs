@@ -1,4 +1,4 @@
-//! Records of runs.
+//! The rows of records and of run summaries.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ pub(crate) fn read_record(row: &dyn Columns) -> Result<Record, Error> {
     })
 }
 
-/// Rows with those of their texts that were not erased.
+/// Adds the texts of the records, except for those that were erased.
 pub(crate) async fn with_texts(store: &(impl Store + ?Sized), rows: Vec<Record>) -> Result<Vec<RecordView>, Error> {
     let digests = rows.iter().flat_map(|row| row.texts.values().copied()).collect();
     let mut contents = store.contents(digests).await?.into_iter();
@@ -67,7 +67,7 @@ pub(crate) async fn with_texts(store: &(impl Store + ?Sized), rows: Vec<Record>)
     Ok(views)
 }
 
-/// As the log's fold has them.
+/// Sorts notes as the fold of the log has them.
 pub(crate) fn in_order(mut notes: Vec<RecordNote>) -> Vec<RecordNote> {
     notes.sort_by(|one, other| (&one.collection, &one.id).cmp(&(&other.collection, &other.id)));
     notes

@@ -1,16 +1,18 @@
-//! What is asked of runs again and again is found by an index, however many there are.
+//! What is asked of runs, gates and questions again and again is found by an index, however many
+//! there are.
 
 use std::path::Path;
 
 use folkmoot_core::{
-    RecordQuery,
+    GateStatus, RecordQuery,
+    question::QuestionStatus,
     record::RecordOrder,
     run::{RunKind, SummaryStatus},
 };
 use rusqlite::{Connection, OpenFlags};
 
 use super::{connect, migrate, writer};
-use crate::{RunSummaryQuery, query};
+use crate::{GateQuery, QuestionQuery, RunSummaryQuery, query};
 
 /// Ten thousand runs. One in a hundred is new, one waits, one waits for clearance, and one is
 /// worked on.
@@ -62,6 +64,43 @@ fn runs_are_found_by_their_indexes() {
     let both = ["SEARCH runs USING INDEX runs_claimed (node>?)", "SEARCH runs USING INDEX runs_by_status (status=?)"];
     assert_eq!(of_runs, both, "{steps:#?}");
     assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:#?}");
+}
+
+#[test]
+fn what_somebody_asks_is_found_by_its_indexes() {
+    let connection = many_runs();
+    let gates = |who: &str, status| GateQuery { status, requester: Some(who.parse().unwrap()), ..GateQuery::default() };
+    let questions =
+        |who: &str, status| QuestionQuery { status, asked_by: Some(who.parse().unwrap()), ..QuestionQuery::default() };
+    let (pending, open) = (Some(GateStatus::Pending), Some(QuestionStatus::Pending));
+    let workflow = "workflow:plan@1";
+    for (sql, expected) in [
+        (gates("bot", None).sql().unwrap().0, "SEARCH gates USING INDEX gates_by_asker (asker=?)"),
+        (gates("bot", pending).sql().unwrap().0, "SEARCH gates USING INDEX gates_inbox_of (asker=?)"),
+        (gates(workflow, None).sql().unwrap().0, "SEARCH gates USING INDEX gates_by_workflow (requested_by=?)"),
+        (
+            gates(workflow, pending).sql().unwrap().0,
+            "SEARCH gates USING INDEX gates_inbox_of_workflow (requested_by=?)",
+        ),
+    ] {
+        let steps = plan(&connection, &sql);
+        assert_eq!(steps[0], expected, "{sql}: {steps:#?}");
+        assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{sql}: {steps:#?}");
+    }
+    for (sql, expected) in [
+        (questions("bot", None).sql().unwrap().0, "questions_by_asker (asker=?)"),
+        (questions("bot", open).sql().unwrap().0, "questions_open_of (asker=?)"),
+        (questions(workflow, None).sql().unwrap().0, "questions_by_workflow (asked_by=?)"),
+        (questions(workflow, open).sql().unwrap().0, "questions_open_of_workflow (asked_by=?)"),
+    ] {
+        let steps = plan(&connection, &sql);
+        assert_eq!(steps[0], format!("SEARCH questions USING INDEX {expected}"), "{sql}: {steps:#?}");
+    }
+    for (sql, index) in [(query::REQUESTERS, "gates_inbox_of"), (query::ASKERS, "questions_open_of")] {
+        let steps = plan(&connection, sql);
+        let next = format!("USING INDEX {index} (asker>?)");
+        assert!(steps.iter().any(|step| step.starts_with("SEARCH") && step.ends_with(&next)), "{steps:#?}");
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The one writer: group commit without a timer.
+//! The only writer. It commits in groups, without a timer: each commit takes what was queued during
+//! the last one.
 
 use std::{
     borrow::Cow,
@@ -34,54 +35,58 @@ use crate::{
     rows::{self, Columns, Table, Value},
 };
 
-/// The most commands in one commit: more make the slowest wait longer than they save.
+/// The maximum number of commands in one commit. With more, the slowest would wait longer than the
+/// larger commit saves.
 const BATCH: usize = 128;
 
-/// Whether a question that is neither `?1` nor of the run `?3`, or a halt other than `?1`, holds
-/// the agent `?2`.
+/// Whether the agent `?2` is held by a question other than `?1` that is not of the run `?3`, or by
+/// a halt other than `?1`.
 const HELD_AGENT: [&str; 2] = [
     "SELECT EXISTS (SELECT 1 FROM questions WHERE agent_id = ?2 AND holds IS NOT NULL AND id <> ?1
      AND (?3 IS NULL OR run_id IS NULL OR run_id <> ?3))",
     "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'agent' AND agent_id = ?2 AND lifted_at IS NULL AND id <> ?1)",
 ];
-/// The same for the session `?2`.
+/// The same as [`HELD_AGENT`] for the session `?2`.
 const HELD_SESSION: [&str; 2] = [
     "SELECT EXISTS (SELECT 1 FROM questions WHERE session_id = ?2 AND holds IN ('session', 'all') AND id <> ?1
      AND (?3 IS NULL OR run_id IS NULL OR run_id <> ?3))",
     "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'session' AND session_id = ?2 AND lifted_at IS NULL AND id <> ?1)",
 ];
-/// The same for everyone; `?2` is nothing.
+/// The same as [`HELD_AGENT`] for everyone; `?2` is null.
 const HELD_ALL: [&str; 2] = [
     "SELECT EXISTS (SELECT 1 FROM questions WHERE holds = 'all' AND id <> ?1 AND ?2 IS NULL
      AND (?3 IS NULL OR run_id IS NULL OR run_id <> ?3))",
     "SELECT EXISTS (SELECT 1 FROM halts WHERE scope = 'all' AND lifted_at IS NULL AND id <> ?1 AND ?2 IS NULL)",
 ];
 
-/// Something has changed for the run `?1`.
+/// Wakes the run `?1`.
 pub(super) const WAKE: &str = "UPDATE runs SET wakes = wakes + 1 WHERE id = ?1";
-/// For those that the run `?1` started.
+/// Wakes the runs that the run `?1` started.
 pub(super) const WAKE_CHILDREN: &str = "UPDATE runs SET wakes = wakes + 1 WHERE parent = ?1";
-/// For those that wait for the clearance of the agent `?1`, which their state writes as `?2`.
+/// Wakes the runs that wait for clearance of the agent `?1`, which is `?2` in the JSON of their
+/// state.
 pub(super) const WAKE_AGENT: &str = "UPDATE runs SET wakes = wakes + 1
     WHERE held IN (?1, '*') AND (held = ?1 OR instr(state, ?2) > 0)";
-/// For those that wait for clearance in the session `?1`.
+/// Wakes the runs in the session `?1` that wait for clearance.
 pub(super) const WAKE_SESSION: &str = "UPDATE runs SET wakes = wakes + 1 WHERE held IS NOT NULL AND session_id = ?1";
-/// For all that wait for clearance: whatever they wait for comes after `?1`, which is nothing.
+/// Wakes all runs that wait for clearance: `?1` is the empty string, and every value of `held`
+/// sorts after it.
 pub(super) const WAKE_EVERYONE: &str = "UPDATE runs SET wakes = wakes + 1 WHERE held > ?1";
 
-/// The content under `?1` goes.
+/// Erases the content with digest `?1`.
 const ERASE: &str = "UPDATE artifacts SET content = NULL, erasures = ?2, barred = ?3 WHERE digest = ?1";
 
-/// A request to the writer's thread.
+/// A request to the writer.
 #[derive(Debug)]
 pub(super) enum SqliteJob {
     Execute(Box<Command>, oneshot::Sender<Result<WriteResult, Error>>),
     ForgetKeys(Timestamp, oneshot::Sender<Result<(), Error>>),
-    /// Removes what is over since before then, at most so much; the statement says what.
+    /// Deletes at most this many rows that were over before this time, with this statement.
     Forget(&'static str, Timestamp, u32, oneshot::Sender<Result<u64, Error>>),
-    /// Makes each of these views, or replaces it where it is another.
+    /// Creates each of these views, or replaces it if its definition has changed.
     CreateViews(&'static [View], oneshot::Sender<Result<(), Error>>),
-    /// What was erased before goes from the files too. No part of a batch.
+    /// Removes previously erased content from the files too. Executed after the batch, outside its
+    /// transaction.
     Scrub(oneshot::Sender<Result<bool, Error>>),
 }
 
@@ -92,7 +97,7 @@ pub(super) struct SqliteWriter {
     recent: Arc<Recent>,
     clock: Arc<dyn Clock>,
     stop: watch::Sender<Option<String>>,
-    /// `None` where the database is in memory.
+    /// `None` if the database is in memory.
     checkpointer: Option<Checkpointer>,
     pages: Arc<AtomicI32>,
     restart_at: i32,
@@ -100,7 +105,7 @@ pub(super) struct SqliteWriter {
     figures: Figures,
 }
 
-/// The texts of the statements, which are also the keys of the statement cache.
+/// The SQL of the statements, which is also the key of the statement cache.
 #[derive(Debug)]
 struct SqliteStatements {
     load_gate: String,
@@ -119,7 +124,8 @@ struct SqliteStatements {
     insert: Vec<(&'static str, String)>,
 }
 
-/// Tells that the writer is gone if it panics: a bug, after which nothing half done can be trusted.
+/// Stops the store if the writer panics. A panic is a bug, and a half-finished write cannot be
+/// trusted.
 struct Alarm(watch::Sender<Option<String>>);
 
 impl Drop for Alarm {
@@ -135,7 +141,8 @@ struct Batch {
     head: Head,
     events: Vec<Arc<Event>>,
     answers: Vec<Result<WriteResult, Error>>,
-    /// How much was forgotten. Nobody asks for that twice at once.
+    /// The number of rows that a `Forget` job deleted. No two of them are in flight at the same
+    /// time.
     forgotten: u64,
 }
 
@@ -155,8 +162,8 @@ impl SqliteWriter {
             Ok(())
         };
         connection.wal_hook(Some(count)).map_err(failed)?;
-        // 64 MB. With the usual two, a batch that touches many pages reads each again, and writes
-        // some twice.
+        // 64 MB. With the default of 2 MB, a batch that touches many pages reads them repeatedly
+        // and writes some twice.
         connection.execute_batch("PRAGMA cache_size = -65536").map_err(failed)?;
         let sql = SqliteStatements::new();
         let restart_at = checkpoint::PAGES_RESTART;
@@ -174,13 +181,13 @@ impl SqliteWriter {
         })
     }
 
-    /// Works until the store is closed or dropped, or a sync fails.
+    /// Executes jobs until the store is closed or dropped, or a sync fails.
     pub(super) fn run(mut self, queue: mpsc::Receiver<SqliteJob>) {
         self.work_off(queue);
         if self.stop.borrow().is_some() {
-            // The last connection to close moves the log into the database and removes it. After a
-            // failed sync nothing is moved or removed: the next start finds the files as they were
-            // left.
+            // The last connection to close moves the write-ahead log into the database and removes
+            // it. After a failed sync nothing is moved or removed, so that the next start finds the
+            // files as they were left.
             std::mem::forget(self.connection);
         }
     }
@@ -189,8 +196,8 @@ impl SqliteWriter {
         let mut jobs = Vec::with_capacity(BATCH);
         let _alarm = Alarm(self.stop.clone());
         while queue.blocking_recv_many(&mut jobs, BATCH) > 0 {
-            // A checkpoint may have failed since the last batch; those who wait are told when
-            // `jobs` is dropped.
+            // A checkpoint may have failed since the last batch. Dropping `jobs` then tells the
+            // callers.
             if self.stop.borrow().is_some() {
                 return;
             }
@@ -215,7 +222,7 @@ impl SqliteWriter {
             if let Err(Error::Stopped(reason)) = &scrubbed {
                 return Err(reason.clone());
             }
-            // Whoever has gone away need not know.
+            // The caller may be gone.
             let _ = reply.send(scrubbed);
         }
         Ok(())
@@ -232,8 +239,8 @@ impl SqliteWriter {
                 jobs.drain(..).zip(batch.answers).for_each(|(job, answer)| job.answer(answer, forgotten));
                 Ok(())
             }
-            // One of them broke a constraint, or met a page that cannot be read: alone, each gets
-            // an answer of its own.
+            // One of the commands broke a constraint or needs an unreadable page. Executed alone,
+            // each gets its own answer.
             Err(Error::Database(_) | Error::Unreadable(_)) if jobs.len() > 1 => {
                 std::mem::take(jobs).into_iter().try_for_each(|job| self.commit(&mut vec![job]))
             }
@@ -249,7 +256,7 @@ impl SqliteWriter {
     }
 
     fn create_view(&self, View { name, sql }: &View) -> Result<(), Error> {
-        // SQLite keeps the text without white space at its end.
+        // SQLite stores the text without trailing white space.
         let create = format!("CREATE VIEW {name} AS {}", sql.trim_end());
         let known = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?1";
         let known = super::all(&self.connection, known, &[Value::Text((*name).into())], |row| row.text(0))?;
@@ -260,13 +267,13 @@ impl SqliteWriter {
         self.connection.execute_batch(&replace).map_err(failed)
     }
 
-    /// All of it or nothing. There is no savepoint for each command: it would keep a copy of every
-    /// page that is touched, for the sake of failures that hardly ever happen.
+    /// Writes all jobs or none. There is no savepoint for each command: it would copy every page
+    /// that is touched, for failures that hardly ever happen.
     fn write(&self, jobs: &[SqliteJob]) -> Result<Batch, Error> {
         self.execute("BEGIN IMMEDIATE", &[])?;
         let written = self.write_all(jobs);
         if written.is_err() && !self.connection.is_autocommit() {
-            // If even this fails, the next BEGIN says so.
+            // If this fails too, the next BEGIN reports it.
             let _ = self.execute("ROLLBACK", &[]);
         }
         written
@@ -305,7 +312,8 @@ impl SqliteWriter {
         Ok(batch)
     }
 
-    /// What one command comes to. The outer error is not its own: the batch cannot go on.
+    /// Judges and writes one command. The inner result is the command's own. The outer error means
+    /// that the whole batch cannot continue.
     fn judge(&self, batch: &mut Batch, command: &Command) -> Result<Result<Outcome, Error>, Error> {
         let loaded = match self.replay(command) {
             Ok(Some(outcome)) => match command.must_be_authentic(self.credential(command)?.as_ref()) {
@@ -529,8 +537,8 @@ impl SqliteWriter {
         Ok(loaded)
     }
 
-    /// Whether anything but `id`, and but the questions of `run`, holds the agent, the session, or
-    /// everyone.
+    /// Whether the agent, the session or everyone is held by anything other than `id` and the
+    /// questions of `run`.
     fn others(
         &self,
         id: &str,
@@ -552,7 +560,7 @@ impl SqliteWriter {
         })
     }
 
-    /// What an agent has open, as far as its limits need to know.
+    /// What an agent has open, counted no further than its quota needs.
     fn usage(&self, name: &Name, quota: Quota) -> Result<QuotaUsage, Error> {
         let of = |limit| [Value::Text(name.as_str().into()), Value::Int(query::counted(limit))];
         let gates = self.one(query::PENDING_OF, &of(quota.pending_gates), |row| Ok((row.int(0)?, row.int(1)?)))?;
@@ -569,7 +577,7 @@ impl SqliteWriter {
         })
     }
 
-    /// The token that was shown for the command.
+    /// The token with which the command was sent.
     fn credential(&self, command: &Command) -> Result<Option<Token>, Error> {
         let Some(token) = &command.token else { return Ok(None) };
         self.one(&self.sql.load_token, &[Value::Text(token.as_str().into())], rows::read_token)
@@ -608,7 +616,7 @@ impl SqliteWriter {
         statement.execute(rusqlite::params_from_iter(arguments)).map_err(failed)
     }
 
-    /// What is read in the place that is written.
+    /// The writer's connection, which the readers of a database in memory share.
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
     }
@@ -621,8 +629,8 @@ impl SqliteWriter {
                     self.pages.store(0, Ordering::Relaxed);
                     self.restart_at = checkpoint::PAGES_RESTART;
                 }
-                // Whoever reads that long, such as a backup, is asked ever less often: each time
-                // the writer waits a little.
+                // A long reader, such as a backup, still uses the log. The writer retries ever less
+                // often, because it waits a little each time.
                 Ok(false) => self.restart_at = pages + checkpoint::PAGES_PASSIVE.max(pages / 4),
                 Err(Error::Stopped(reason)) => drop(self.stop.send_replace(Some(reason))),
                 Err(error) => tracing::warn!("a checkpoint failed: {error}"),
@@ -632,8 +640,8 @@ impl SqliteWriter {
         }
     }
 
-    /// `false` if somebody still reads what is in the log. Then it grows a little further: the
-    /// writer does not wait.
+    /// Moves the write-ahead log into the database. Returns `false` if somebody still reads from
+    /// the log; it then keeps growing, because the writer does not wait long.
     fn move_log(&self, mode: CheckpointMode) -> rusqlite::Result<bool> {
         let _paused = self.checkpointer.as_ref().map(Checkpointer::pause);
         self.connection.busy_timeout(checkpoint::READERS_TIMEOUT)?;
@@ -680,8 +688,7 @@ impl SqliteStatements {
 
 impl SqliteJob {
     fn answer(self, answer: Result<WriteResult, Error>, forgotten: u64) {
-        // A caller that has gone away gets its answer by asking again with the same idempotency
-        // key.
+        // A caller that is gone can ask again with the same idempotency key.
         match self {
             SqliteJob::Execute(_, reply) => drop(reply.send(answer)),
             SqliteJob::ForgetKeys(_, reply) | SqliteJob::CreateViews(_, reply) => drop(reply.send(answer.map(drop))),

@@ -223,6 +223,7 @@ conformance! {
         paging_visits_everything_once_while_gates_are_added(world),
         paging_through_decided_gates_ends(world),
         filters_narrow_the_list(store),
+        what_a_run_asks_is_found_by_who_started_it(store),
         a_cursor_survives_as_text(store),
         a_cursor_of_another_list_is_refused(store),
         text_sorts_by_bytes(store),

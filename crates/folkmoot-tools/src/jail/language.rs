@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
+use tokio::io::AsyncReadExt;
+
 use super::{Jail, JailError, JailJob, JailLimits, JobEnd, JobReport, Profile, Readable, check};
+use crate::child::{self, ProcessSpec};
 
 #[cfg(test)]
 mod tests;
@@ -346,15 +349,29 @@ async fn at_home(language: ProgramLanguage, name: &str, program: &Path) -> Optio
     Some(ToolChain { version: String::new(), program, readable: vec![Readable { host: home, inside }], environment })
 }
 
+/// The longest path that a tool chain may answer with.
+const ANSWER_BYTES: u64 = 4096;
+/// Variables that say where a user's tool chains are. Others may hold keys, and are not passed on.
+const PLACES: [&str; 5] = ["CARGO_HOME", "GOROOT", "PYENV_ROOT", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"];
+
 /// Asks a user's program, outside the jail, where it is installed.
 async fn ask(program: &Path, arguments: &[&str]) -> Option<PathBuf> {
-    let mut command = tokio::process::Command::new(program);
-    // Not here: a project's file could choose the tool chain.
-    command.args(arguments).current_dir("/").stdin(std::process::Stdio::null()).kill_on_drop(true);
+    let command: Vec<String> =
+        std::iter::once(program.to_str()?).chain(arguments.iter().copied()).map(str::to_owned).collect();
+    let place = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
+    let mut environment: BTreeMap<String, String> = PLACES.iter().filter_map(place).collect();
     // rustup would download a whole tool chain otherwise.
-    command.env("RUSTUP_AUTO_INSTALL", "0");
-    let output = tokio::time::timeout(Duration::from_secs(10), command.output()).await.ok()?.ok()?;
-    let answer = String::from_utf8(output.stdout).ok()?;
+    environment.insert("RUSTUP_AUTO_INSTALL".to_owned(), "0".to_owned());
+    // The working folder is not ours: a project's file could choose the tool chain.
+    let spec = ProcessSpec { command: &command, environment: &environment, folder: Path::new("/") };
+    let mut child = child::start(&spec).ok()?;
+    child.stdin = None;
+    let mut answer = String::new();
+    let answered = async {
+        child.stdout.take()?.take(ANSWER_BYTES).read_to_string(&mut answer).await.ok()?;
+        child.wait().await.ok()
+    };
+    let status = tokio::time::timeout(Duration::from_secs(10), answered).await.ok()??;
     let home = PathBuf::from(answer.trim());
-    (output.status.success() && home.is_absolute()).then_some(home)
+    (status.success() && home.is_absolute()).then_some(home)
 }

@@ -1,5 +1,5 @@
-//! What a debate is to be: its topic, its team, its course and its gates. All of it is recorded
-//! when its run starts.
+//! The configuration of a debate: its topic, team, course and gates. All of it is recorded when the
+//! run starts.
 
 use folkmoot_core::{Name, Refusal, Timeout, gate::OnTimeout, text};
 use folkmoot_debate::{
@@ -13,26 +13,26 @@ use folkmoot_llm::budget::Budget;
 use folkmoot_tools::{jail::ProgramLanguage, project::Hook};
 use serde::{Deserialize, Serialize};
 
-/// The longest topic. What is longer belongs into a repository.
+/// The longest topic. Longer texts belong in a repository.
 pub const TOPIC_BYTES_MAX: usize = 64 * 1024;
-/// What those vote for who want none of the answers.
+/// What voters vote for who want none of the answers.
 pub(super) const NOBODY: &str = "none";
-/// How often a phase is done again at most, because people wanted it.
+/// How often a phase is repeated at most because people want it.
 pub const RETRIES_MAX: u32 = 3;
 
-/// More than any model writes at once.
+/// The highest `max_tokens`: more than any model writes at once.
 pub(crate) const MAX_TOKENS_MAX: u32 = 1_000_000;
 
-/// The longest id of an agent: it stands twice in the names of some steps.
+/// The longest id of an agent. The names of some steps contain it twice.
 const AGENT_ID_BYTES_MAX: usize = 64;
 
 folkmoot_core::vocabulary! {
-    /// A debate of a usual sort.
+    /// A ready-made kind of debate.
     pub enum Preset {
         /// All phases.
         Full = "full",
-        /// Spends on disagreement only: ends where the first answers agree, else one critique and a
-        /// vote.
+        /// Spends only on disagreement: the debate ends if the first answers agree, else there are
+        /// a critique and a vote.
         Economy = "economy",
         /// Answers and a vote.
         Quick = "quick",
@@ -40,119 +40,114 @@ folkmoot_core::vocabulary! {
 }
 
 folkmoot_core::vocabulary! {
-    /// Who answers what is unclear before a debate.
+    /// Who answers the questions about what is unclear before a debate.
     pub enum Instructor {
         /// The agent that leads.
         Agent = "agent",
-        /// A person, through the queue of questions.
+        /// A person, through the question queue.
         Person = "person",
     }
 }
 
 folkmoot_core::vocabulary! {
-    /// What follows when somebody rejects what a phase gave.
+    /// What happens if somebody rejects the result of a phase.
     pub enum OnRejected {
         /// The debate fails.
         Fail = "fail",
-        /// The phase is done again, with what was said, at most three times.
+        /// The phase is repeated with what was said, at most three times.
         Retry = "retry",
-        /// It goes on, with what was said.
+        /// The debate goes on, with what was said.
         Continue = "continue",
     }
 }
 
-/// What a debate is to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DebateConfig {
-    /// What it is about.
     pub topic: String,
     pub agents: Team,
-    /// What it was made from.
+    /// The preset that this was made from.
     pub preset: Preset,
     /// Who hears whom.
     pub topology: Topology,
     pub planning: Style,
-    /// How ballots are counted; as the number of voters says where nothing is said.
+    /// How ballots are counted; `None` lets the number of agents decide.
     pub voting: Option<VotingMethod>,
-    /// What decides where nobody beats every other one.
+    /// How Condorcet voting decides if no candidate beats every other one.
     pub voting_fallback: Fallback,
-    /// What tells those apart who are first together.
+    /// How a tie for the first place is broken; `None` leaves it a tie.
     pub tie_break: Option<TieBreak>,
-    /// How many must vote; the table's number, or all who are asked where they are fewer, unless it
-    /// is given.
+    /// How many must vote. By default the number that the phase requires, or all voters if they are
+    /// fewer.
     pub minimum_votes: Option<u32>,
-    /// How many rounds at most.
     pub max_rounds: u32,
-    /// How much agreement ends it.
+    /// This much agreement ends the debate.
     pub min_consensus: Share,
-    /// Its phases.
     pub phases: Phases,
-    /// Whether agreement ends it before its last round.
+    /// Whether agreement ends the debate before its last round.
     pub early_exit: bool,
-    /// Whether it ends where the first answers, given blindly, are the same.
+    /// Whether the debate ends if the first answers, given without seeing each other, are the same.
     pub early_agreement: bool,
-    /// How many agents answer.
+    /// How many agents write answers.
     pub answers: u32,
     /// How many agents speak at the same time.
     pub max_parallel: u32,
-    /// What code is to be written in; none for a topic that is not about code.
+    /// The language of the code; `None` for a topic that is not about code.
     pub language: Option<ProgramLanguage>,
-    /// How often it is asked what is unclear.
+    /// The most rounds of questions about what is unclear.
     pub clarification_rounds: u32,
-    /// Who answers that.
+    /// Who answers these questions.
     pub instructor: Instructor,
-    /// How often an agent mends its own draft before others see it.
+    /// How often an agent repairs its own draft before others see it.
     pub self_evolvement_iterations: u32,
-    /// How often the best answer is tried, reflected on and tried again.
+    /// How often an agent tries to improve the best answer, reflecting on failures in between.
     pub reflexion_attempts: u32,
-    /// How many of its earlier reflections whoever tries again is shown, the newest.
+    /// How many of its earlier reflections, the newest, an agent is shown when it tries again.
     #[serde(default = "reflections_max")]
     pub reflections_max: u32,
     /// How often the red team attacks.
     pub adversarial_rounds: u32,
     /// How many tools an agent may call in a turn; 0 for none.
     pub tool_calls_max: u32,
-    /// Whether lessons of earlier debates are shown, and new ones kept.
+    /// Whether lessons of earlier debates are shown, and new ones are stored.
     pub lessons: bool,
     /// Where people are asked.
     pub gates: Gates,
-    /// Whom to ask, `provider` or `provider/model`; whoever there is unless it is given.
+    /// The model to ask: `provider` or `provider/model`. By default an available one is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The longest answer of a turn, in tokens; what the provider's configuration says unless it is
-    /// given.
+    /// The longest answer of a turn, in tokens; by default what the provider's configuration says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// What it may spend; what the configuration says unless it is given.
+    /// What it may spend; the configured budget by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
-    /// A repository of the user's: code is committed there, on a branch of the debate's own.
+    /// A repository of the user. Code is committed there, on a branch of the debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
-    /// When the project's own commands are run.
+    /// When the project's commands are run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
 }
 
-/// Where people are asked, and what their silence means.
+/// Where people are asked, and what happens if they do not decide.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gates {
-    /// Whether they are asked at all.
+    /// Whether people are asked at all.
     pub enabled: bool,
-    /// After which phases.
+    /// A gate follows each of these phases.
     pub gate_points: Vec<DebatePhase>,
-    /// How long a gate waits; as the policy says unless it is given.
+    /// How long a gate waits; by default as the policy says.
     #[serde(default, rename = "timeout_ms", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Timeout>,
-    /// What a timeout does; as the policy says unless it is given.
+    /// What a timeout does; by default as the policy says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_timeout: Option<OnTimeout>,
     /// What a rejection does.
     #[serde(default)]
     pub on_rejected: OnRejected,
-    /// Whom to tell.
+    /// Channels through which gates are announced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notification_channels: Vec<String>,
     /// Who may decide.
@@ -161,14 +156,14 @@ pub struct Gates {
 }
 
 impl Default for OnRejected {
-    /// Whoever says no means it.
+    /// A rejection is final unless the configuration says otherwise.
     fn default() -> Self {
         Self::Fail
     }
 }
 
 impl Gates {
-    /// Whether people are asked after this phase. Nothing is made or looked up where they are not.
+    /// Whether people are asked after this phase. If not, nothing is prepared for a gate.
     #[inline]
     pub fn ask_after(&self, phase: DebatePhase) -> bool {
         self.enabled && self.gate_points.contains(&phase)
@@ -184,7 +179,7 @@ impl Preset {
         }
     }
 
-    /// A debate of this sort on a topic, with this team.
+    /// The configuration of such a debate.
     pub fn debate(self, topic: String, agents: Team) -> DebateConfig {
         use DebatePhase::{Convergence, Critique, Proposal};
         let language = ProgramLanguage::ALL.iter().copied().find(|language| names(&topic, language.word()));
@@ -229,12 +224,12 @@ impl Preset {
     }
 }
 
-/// All of them: nobody tries more often than ten times.
+/// All of them by default: nobody tries more than ten times.
 fn reflections_max() -> u32 {
     10
 }
 
-/// How many tools an agent may call in a turn where nobody says: whoever writes no code needs none.
+/// The default number of tool calls in a turn. Agents that write no code need none.
 fn tool_calls(language: Option<ProgramLanguage>) -> u32 {
     if language.is_some() { 4 } else { 0 }
 }
@@ -247,20 +242,21 @@ fn names(topic: &str, language: &str) -> bool {
 }
 
 impl DebateConfig {
-    /// What it is about, in a line that fits into a list.
+    /// The topic, in one line that fits into a list.
     pub fn title(&self) -> String {
         text::headline(&self.topic)
     }
 
-    /// The same, with code in this language, or with none.
+    /// The same debate with code in this language, or without code.
     #[must_use]
     pub fn written_in(self, language: Option<ProgramLanguage>) -> Self {
         Self { language, tool_calls_max: tool_calls(language), ..self }
     }
 
-    /// The course it takes where the estimate of its task says this about what is automatic.
+    /// The course of the debate. `auto` says whether automatic phases are in, as the estimate
+    /// decides.
     pub fn course(&self, auto: bool) -> Result<Course, Refusal> {
-        // Whoever wants to be asked after a phase has it.
+        // A phase with a gate after it always runs.
         let mut phases = self.phases.clone();
         for point in self.gates.gate_points.iter().filter(|point| self.phases.switch(**point) == Switch::Auto) {
             phases = phases.with(*point, Switch::On);
@@ -273,7 +269,7 @@ impl DebateConfig {
         self.voting.unwrap_or_else(|| VotingMethod::for_voters(self.agents.agents().len()))
     }
 
-    /// Refuses what cannot be debated, before anything is started.
+    /// Refuses a configuration that cannot be debated, before anything is started.
     pub fn check(&self) -> Result<(), Refusal> {
         text::check_filled("topic", &self.topic, TOPIC_BYTES_MAX)?;
         self.course(true)?;
@@ -313,7 +309,7 @@ impl DebateConfig {
             let problem = format!("is {votes}, and {voters} agents vote; ask for 1 to {voters}");
             return Err(Refusal::invalid("minimum_votes", problem));
         }
-        // Drafts are of code, and become answers where there are no others.
+        // Drafts are code. They become answers if there are no others.
         if self.phases.switch(DebatePhase::Proposal) == Switch::Off && self.language.is_none() {
             return Err(Refusal::invalid("phases", "leave nobody who answers: switch `proposal` on"));
         }

@@ -1,4 +1,4 @@
-//! What every pass of a debate works with: who speaks with which voice, and what they may use.
+//! What every pass of a debate works with: the voice of each agent, and what agents may use.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -36,12 +36,13 @@ pub(super) struct DebateContext {
     pub branch: Option<Branch>,
 }
 
-/// One attempt at a phase. It is where in a debate something happens.
+/// One attempt at a phase: where in a debate something happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PhaseAttempt {
     pub phase: DebatePhase,
     pub round: u32,
-    /// How often the phase was done before in this round, because people wanted it again.
+    /// How often the phase was done before in this round, because people wanted it again or its
+    /// models failed.
     pub again: u32,
 }
 

@@ -1,9 +1,9 @@
-//! Shares as people write them. Within Folkmoot they are hundredths, and scores tenths; whoever
-//! reads a table reads 0.72, as over HTTP.
+//! Shares and scores as decimals, for people. Within Folkmoot shares are hundredths and scores are
+//! tenths; people who read a table see 0.72, as over HTTP.
 
 use serde_json::{Value, json};
 
-/// How a debate was configured. Shares that are decimals already stay as they are.
+/// The configuration of a debate. Shares that are decimals already stay as they are.
 pub fn config(mut config: Value) -> Value {
     scale(&mut config["min_consensus"], 100.0);
     for agent in config["agents"].as_array_mut().into_iter().flatten() {
@@ -14,7 +14,7 @@ pub fn config(mut config: Value) -> Value {
     config
 }
 
-/// What it came to.
+/// The verdict of a debate.
 pub(super) fn verdict(mut verdict: Value) -> Value {
     for share in ["confidence", "consensus", "effective_votes"] {
         scale(&mut verdict[share], 100.0);

@@ -21,59 +21,56 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Equipment, Site, Workbench};
 
-/// Workbenches that are kept between calls.
+/// At most this many workbenches are kept between calls.
 const BENCHES_MAX: usize = 64;
 
-/// Where a debate's code goes.
+/// The branch that a debate's code is committed to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branch {
     /// The user's repository.
     pub repository: String,
-    /// Whose branch it is: the debate's session.
+    /// The session of the debate, which the branch belongs to.
     pub session: String,
 }
 
 /// The debate, role and branch that tools are called for.
 #[derive(Clone, Debug)]
 pub struct ToolContext {
-    /// The debate.
     pub debate: String,
-    /// The role of whoever started it.
+    /// The role of the principal that started the debate.
     pub role: Role,
-    /// Where its code goes.
     pub branch: Option<Branch>,
 }
 
-/// A command of the project's own, and what came of it.
+/// A command of the project, and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectCommandRun {
-    /// What was run.
     pub command: String,
-    /// Whether it is content.
+    /// Whether it succeeded.
     pub passed: bool,
-    /// What it printed last; why it could not be executed, where it was not.
+    /// The end of its output, or why it could not be executed.
     pub output: String,
     /// Whether it was executed at all.
     #[serde(default = "executed")]
     pub executed: bool,
 }
 
-/// As was recorded before anybody asked.
+/// For recordings without this field.
 fn executed() -> bool {
     true
 }
 
-/// All that a debate does outside of itself, but for its models.
+/// Everything that a debate does outside of its run, except calling models.
 pub trait Effects: fmt::Debug + Send + Sync {
-    /// Executes tests on a solution, in the jail. An error is a jail or a tool chain that is not
-    /// there.
+    /// Executes tests on a solution, in the jail. An error means that the jail or a tool chain is
+    /// missing.
     fn test(&self, solution: Solution, suite: Suite) -> BoxFuture<'_, Result<TestRun, String>>;
 
-    /// The tools that an agent has who works with these sorts.
+    /// The tools of an agent that works with these kinds.
     fn offers(&self, place: ToolContext, kinds: Vec<ToolKind>) -> BoxFuture<'_, Vec<ToolOffer>>;
 
-    /// Calls one of them. What may change something outside is called only where a person has
-    /// approved the call.
+    /// Calls one of these tools. A tool that may change something outside is called only if a
+    /// person has approved the call.
     fn call(
         &self,
         place: ToolContext,
@@ -83,7 +80,7 @@ pub trait Effects: fmt::Debug + Send + Sync {
         approved: bool,
     ) -> BoxFuture<'_, ToolCall>;
 
-    /// Writes a file into the debate's worktree and commits it; the commit's name.
+    /// Writes a file into the debate's worktree and commits it. Returns the commit's name.
     fn commit(
         &self,
         branch: Branch,
@@ -92,11 +89,11 @@ pub trait Effects: fmt::Debug + Send + Sync {
         author: Author,
     ) -> BoxFuture<'_, Result<String, String>>;
 
-    /// Runs what the project has for a hook, in the debate's worktree.
+    /// Runs the project's commands for a hook, in the debate's worktree.
     fn hook(&self, branch: Branch, hook: Hook) -> BoxFuture<'_, Result<Vec<ProjectCommandRun>, String>>;
 
-    /// Removes the worktree; the branch stays, with what was committed. Where nothing is left
-    /// nothing is done.
+    /// Removes the worktree. The branch stays, with what was committed. Does nothing if nothing is
+    /// left.
     fn clean(&self, debate: String, branch: Option<Branch>) -> BoxFuture<'_, Result<(), String>>;
 }
 
@@ -104,12 +101,12 @@ pub trait Effects: fmt::Debug + Send + Sync {
 #[derive(Debug)]
 pub struct RealEffects {
     equipment: Arc<Equipment>,
-    /// By the debate that works there, the oldest first: connections to MCP servers are made once.
+    /// By debate, the oldest first. They are kept so that connections to MCP servers are made only
+    /// once.
     benches: Mutex<Vec<(String, Arc<Workbench>)>>,
 }
 
 impl RealEffects {
-    /// With this equipment.
     pub fn new(equipment: Arc<Equipment>) -> Self {
         Self { equipment, benches: Mutex::default() }
     }
@@ -160,7 +157,8 @@ impl Effects for RealEffects {
         Box::pin(async move {
             let toolbox = self.bench(&place).await.toolbox(&kinds);
             if toolbox.has_effects(&tool) && !approved {
-                // It changed since it was offered as one that changes nothing, or was not offered.
+                // The tool was not offered, or it changed since it was offered as one without
+                // effects.
                 let why = format!("`{tool}` may change something, and nobody was asked about this call");
                 let result = Err(ToolError::new(ToolErrorCode::Missing, why));
                 return ToolCall { tool, arguments, result, elapsed_ms: 0 };

@@ -1,5 +1,5 @@
-//! What was executed, and what is learned from it: tests in the jail, reflections on what failed,
-//! versions of the code.
+//! Evidence from executed code: tests in the jail, reflections on failures, and versions of the
+//! code.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ use super::{
     turn::{TurnRequest, TurnResult},
 };
 
-/// The most lines of code whose difference is told.
+/// Code with more lines than this gets no diff.
 const DIFF_LINES_MAX: usize = 2_000;
-/// How much of what a test printed is shown.
+/// How much of a test's output is shown.
 const MESSAGE_CHARS: usize = 400;
 
-/// What came of tests, as memory keeps it.
+/// Test results in the form that the memory keeps.
 pub(super) fn results(runs: &[&TestRun]) -> TestResults {
     let tested = || runs.iter().flat_map(|run| &run.tested);
     let failure = |test: &folkmoot_tools::testing::TestResult| {
@@ -45,7 +45,7 @@ pub(super) fn results(runs: &[&TestRun]) -> TestResults {
     }
 }
 
-/// The newest reflections, for whoever tries again.
+/// The newest reflections, as notes for an agent that tries again.
 pub(super) fn shown(reflections: &[Reflection], most: u32) -> Vec<(NoteKind, String)> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let newest = &reflections[reflections.len().saturating_sub(most)..];
@@ -61,13 +61,13 @@ pub(super) struct FailedCandidate<'a> {
     pub agent: &'a Agent,
     pub failed: &'a Candidate,
     pub results: &'a TestResults,
-    /// Which one, from 1.
+    /// The number of the attempt, counted from 1.
     pub number: u32,
 }
 
 impl DebateContext {
-    /// Executes somebody's tests on somebody's code, as a step; nothing where it cannot be executed
-    /// here, which is recorded.
+    /// Executes one author's tests on a candidate's code, as a step. `None` if it cannot be
+    /// executed here, which is recorded.
     pub async fn test(
         &self,
         ctx: &Ctx,
@@ -95,7 +95,7 @@ impl DebateContext {
         }
     }
 
-    /// All tests there are on everybody's code.
+    /// Executes all tests on everybody's code.
     pub async fn cross_test(
         &self,
         ctx: &Ctx,
@@ -166,7 +166,7 @@ impl DebateContext {
         }))
     }
 
-    /// A failed attempt, as it is remembered.
+    /// A failed attempt as an episode.
     pub fn episode(
         &self,
         ctx: &Ctx,
@@ -195,7 +195,7 @@ impl DebateContext {
         }
     }
 
-    /// Keeps what is new of the candidates' code, and commits it where there is a repository.
+    /// Records new versions of the candidates' code, and commits them if there is a repository.
     pub async fn keep_versions(&self, ctx: &Ctx, at: PhaseAttempt, state: &mut DebateState) -> Result<(), Failure> {
         for candidate in state.candidates.values().cloned().collect::<Vec<_>>() {
             let tested = state.tested(&candidate.author);
@@ -205,8 +205,8 @@ impl DebateContext {
         Ok(())
     }
 
-    /// Keeps a version, unless its author has come to the same code before, and commits it once it
-    /// is in the debate.
+    /// Records a version, unless its author wrote the same code before, and commits it from the
+    /// proposal phase on.
     pub async fn keep_version(
         &self,
         ctx: &Ctx,
@@ -223,7 +223,7 @@ impl DebateContext {
         if known.is_none() {
             self.record_version(ctx, &key, number, candidate, test_pass_rate, state).await?;
         }
-        // Drafts are their author's own business.
+        // Drafts are private to their author, so they are not committed.
         if at.phase < DebatePhase::Proposal || !state.committed.insert(code.clone()) {
             return Ok(());
         }
@@ -241,7 +241,7 @@ impl DebateContext {
         state: &mut DebateState,
     ) -> Result<(), Failure> {
         let (Some(language), Some(code)) = (self.config.language, candidate.code.clone()) else { return Ok(()) };
-        // Whoever has none yet mends, or answers, what somebody else wrote.
+        // An author without a version of its own repairs or answers what somebody else wrote.
         let own = state.versions.iter().rfind(|(author, _)| *author == candidate.author);
         let before = own.or(state.versions.last());
         let diff = before.map_or_else(String::new, |(_, before)| difference(before, &code, number));
@@ -250,7 +250,7 @@ impl DebateContext {
             turn_id: Some(candidate.turn.clone()),
             language: language.word().to_owned(),
             version_number: number,
-            // What reviewers gave it; tests have a column of their own.
+            // The reviewers' mean score; tests have a column of their own.
             quality_score: state.quality(&candidate.author),
             test_pass_rate,
             metrics: metrics(&code, state),
@@ -263,7 +263,7 @@ impl DebateContext {
         Ok(())
     }
 
-    /// Commits code on the debate's branch, where it has one.
+    /// Commits code on the debate's branch, if it has one.
     pub async fn commit(
         &self,
         ctx: &Ctx,
@@ -289,8 +289,8 @@ impl DebateContext {
         }
     }
 
-    /// The project's own commands, where they are asked for after this phase. What they say is told
-    /// to whoever speaks next.
+    /// Runs the project's commands, if the configuration asks for them after this phase. Agents
+    /// that speak later are told the results.
     pub async fn hooks(&self, ctx: &Ctx, at: PhaseAttempt, state: &mut DebateState) -> Result<(), Failure> {
         use DebatePhase::*;
         let hook = match at.phase {
@@ -309,7 +309,7 @@ impl DebateContext {
         let ran: Result<Vec<ProjectCommandRun>, String> = ctx.step(at.key("hook"), work).await?;
         match ran {
             Ok(ran) => {
-                // What could not be executed is no evidence for or against anything.
+                // A command that could not be executed is no evidence for or against anything.
                 let (ran, missing): (Vec<ProjectCommandRun>, Vec<ProjectCommandRun>) =
                     ran.into_iter().partition(|ran| ran.executed);
                 for (number, ProjectCommandRun { command, output, .. }) in missing.iter().enumerate() {
@@ -348,9 +348,9 @@ fn extension(language: &str) -> &str {
     }
 }
 
-/// As `diff -u` tells it.
+/// The difference, as `diff -u` prints it.
 pub(super) fn difference(before: &str, after: &str, number: u32) -> String {
-    // What a model wrote must not keep the node busy: the work grows with the product of length and
+    // Text of a model must not keep the server busy: the work grows with the product of length and
     // difference.
     let lines = |text: &str| text.lines().count();
     if lines(before).max(lines(after)) > DIFF_LINES_MAX {
@@ -360,7 +360,7 @@ pub(super) fn difference(before: &str, after: &str, number: u32) -> String {
     similar::TextDiff::from_lines(before, after).unified_diff().header(&old, &new).to_string()
 }
 
-/// What can be counted without executing anything.
+/// Metrics that need no execution.
 fn metrics(code: &str, state: &DebateState) -> Value {
     let lines = code.lines().filter(|line| !line.trim().is_empty());
     let branches = code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| {
@@ -369,7 +369,8 @@ fn metrics(code: &str, state: &DebateState) -> Value {
     json!({
         "lines": lines.clone().count(), "longest_line": lines.map(|line| line.chars().count()).max().unwrap_or(0),
         "branches": branches.clone().count(), "findings": state.findings.len(),
-        // Of McCabe's, counted by the words. Nothing here measures the other two.
+        // McCabe's complexity, approximated by counting keywords. Nothing here measures the other
+        // two.
         "complexity": branches.count() + 1, "maintainability": null, "security": null,
         "risk": folkmoot_debate::findings::risk(&state.findings),
     })

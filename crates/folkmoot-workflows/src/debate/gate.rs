@@ -1,4 +1,4 @@
-//! The gate after a phase: what is shown there, and what its decision means.
+//! The gate after a phase: what it shows, and what its decision means.
 
 use folkmoot_core::{
     gate::{Choice, DecisionWord, GateKind, Next},
@@ -10,15 +10,16 @@ use serde_json::json;
 
 use super::{DebateContext, OnRejected, PhaseAttempt, PhaseReport, RETRIES_MAX, evidence, state::DebateState};
 
-/// The gate after a phase. There is another, before a debate ends because its first answers agree.
-pub(super) const LAST: &str = "gate";
+/// The key of the gate after a phase. Another gate comes before a debate ends because its first
+/// answers agree.
+pub(super) const PHASE_GATE_KEY: &str = "gate";
 
 /// What follows a gate that lets the debate go on.
 pub(super) enum AtGate {
     Approved,
-    /// It was rejected, and it goes on all the same.
+    /// The result was rejected, and the debate goes on nevertheless.
     GoOn,
-    /// The phase is done again, with what was said.
+    /// The phase is repeated, with what people said.
     Again,
 }
 
@@ -61,7 +62,7 @@ impl DebateContext {
         let advice = advice.filter(|said| !said.trim().is_empty()).collect::<Vec<_>>().join("\n\n");
         let retry = match decision.decision {
             _ if decision.outcome == Next::Proceed => {
-                // Why somebody approves is for the record; what they advise is for who speaks next.
+                // The reason for an approval is only recorded; advice goes to those who speak next.
                 state.notes.extend((!advice.is_empty()).then_some((NoteKind::Guidance, advice)));
                 return Ok(AtGate::Approved);
             }
@@ -69,9 +70,9 @@ impl DebateContext {
             DecisionWord::Rejected => match gates.on_rejected {
                 OnRejected::Fail => return Err(Failure::new("gate_rejected", reason)),
                 OnRejected::Retry => true,
-                // Nothing comes after it with which it could go on: whoever rejects what is final
-                // has it fail.
-                OnRejected::Continue if at.phase == DebatePhase::Convergence && key == LAST => {
+                // Nothing follows that could use what was said, so rejecting the final result fails
+                // the debate.
+                OnRejected::Continue if at.phase == DebatePhase::Convergence && key == PHASE_GATE_KEY => {
                     return Err(Failure::new("gate_rejected", reason));
                 }
                 OnRejected::Continue => false,
@@ -85,7 +86,7 @@ impl DebateContext {
             let message = format!("{reason} (the phase was done {} times)", at.again + 1);
             return Err(Failure::new("gate_rejected", message));
         }
-        // A person is the best critic: what they said reaches everybody who speaks from here on.
+        // A person is the best critic, so everybody who speaks from here on is told what they said.
         let said = if advice.is_empty() { decision.reason } else { advice };
         state.notes.push((NoteKind::Guidance, said));
         Ok(if retry { AtGate::Again } else { AtGate::GoOn })
@@ -114,8 +115,8 @@ impl DebateContext {
         let answers: Vec<_> =
             state.candidates.values().map(|one| json!({ "author": one.author, "answer": one.text })).collect();
         artifacts.push(("answers", "application/json", serde_json::to_vec(&answers)?));
-        // What the answer that is decided on was before: what others wrote, and gave up, is none of
-        // it.
+        // The diff shows the last change of the answer that is decided on. Code of other authors is
+        // not part of its history.
         let winner = came.verdict.as_ref().and_then(|verdict| verdict.winner.as_ref());
         let author = winner.or_else(|| state.leading().map(|leading| &leading.author));
         let versions = state.versions.iter().zip(1_u32..).filter(|((by, _), _)| Some(by) == author);

@@ -1,4 +1,5 @@
-//! What a debate learns from earlier ones, and leaves to later ones.
+//! Lessons: those of earlier debates that a debate shows its agents, and those that it leaves to
+//! later ones.
 
 use folkmoot_core::RecordView;
 use folkmoot_debate::{
@@ -12,26 +13,26 @@ use serde_json::json;
 
 use super::{DebateContext, state::DebateState, tell};
 
-/// The most that are looked at, the newest.
+/// At most this many lessons are considered, the newest.
 const LESSONS_MAX: u32 = 1_000;
-/// The most whose meaning is compared: each costs a call's worth of text.
+/// At most this many lessons are compared by meaning, because the text of each must be sent.
 const EMBEDDED_MAX: usize = 100;
-/// Close enough in meaning to be told.
+/// Lessons at least this close in meaning are shown.
 const CLOSE: f32 = 0.5;
 
 impl DebateContext {
-    /// Lessons of earlier debates of whoever started this one, for all who write here.
+    /// Finds lessons of earlier debates of the same initiator, for all agents that write answers.
     pub(super) async fn recall(&self, ctx: &Ctx, state: &mut DebateState) -> Result<(), Failure> {
         if !self.config.lessons {
             return Ok(());
         }
-        // What was rehearsed is no experience of a model's, and the other way round. Where both
-        // speak, neither is shown the other's.
+        // What the rehearsal model learned is no experience for real models, and the other way
+        // round. If both speak in a debate, neither is shown lessons.
         let rehearsed = self.is_rehearsed();
         if rehearsed && !self.providers().iter().all(|provider| is_rehearsal(provider)) {
             return Ok(());
         }
-        // Of all domains: what a task is about is a guess, and its words decide.
+        // Lessons of all domains are considered: the domain is only a guess, so the words decide.
         let query = LessonQuery { rehearsed: Some(rehearsed), limit: LESSONS_MAX, ..LessonQuery::default() };
         let known = ctx.records("lessons", query.into()).await?;
         let question = LessonSearch {
@@ -56,21 +57,21 @@ impl DebateContext {
         tell(ctx, "lessons shown", DebateEvent::LessonsShown { lessons }).await
     }
 
-    /// The lessons that are close in meaning, where somebody can tell; nothing where they fail, and
-    /// words decide.
+    /// The ids of the lessons that are close to the topic in meaning. `None` if there is no
+    /// embedder or it fails; then words decide.
     async fn close(&self, ctx: &Ctx, known: &[Lesson]) -> Result<Option<Vec<String>>, Failure> {
         let said = |lesson: &Lesson| format!("{} {} {}", lesson.tags.join(" "), lesson.root_cause, lesson.text);
         let newest = || known.iter().take(EMBEDDED_MAX);
         let texts: Vec<String> = std::iter::once(self.config.topic.clone()).chain(newest().map(said)).collect();
         let ids: Vec<String> = newest().map(|lesson| lesson.id.clone()).collect();
         let (embedder, input) = (self.embedder.clone(), json!({ "texts": texts }));
-        // A step also where nobody can tell: another life of the run may have somebody who can, and
-        // must not ask them.
+        // This is a step even without an embedder: after a restart there may be one, and a replay
+        // must not ask it.
         let work = move || {
             let (embedder, texts, ids) = (embedder.clone(), texts.clone(), ids.clone());
             async move {
                 let Some(embedder) = embedder else { return Ok(None) };
-                // A provider may have no model for this, which is found out only now.
+                // A provider may have no model for embeddings, which shows only now.
                 let Ok(vectors) = embedder.embed(&texts).await else { return Ok(None) };
                 let Some((topic, lessons)) = vectors.split_first() else { return Ok(None) };
                 let mut close: Vec<(f32, String)> = lessons
@@ -90,7 +91,7 @@ impl DebateContext {
         self.providers().iter().any(|provider| is_rehearsal(provider))
     }
 
-    /// What is worth knowing next time.
+    /// The lessons of this debate, for later ones.
     pub(super) fn learned(&self, ctx: &Ctx, state: &DebateState) -> Vec<DebateRecord> {
         if !self.config.lessons {
             return Vec::new();

@@ -56,7 +56,7 @@ pub(super) trait Part: Send + Sync {
         Ok(())
     }
 
-    /// How sure the agent is, from 0 to 1.
+    /// The agent's confidence, from 0 to 1.
     fn confidence(answer: &Self::Answer) -> Option<f64>;
 
     /// The answer as people read it.
@@ -97,7 +97,7 @@ fn grounds(evidence: &str, objection: &str) -> String {
     }
 }
 
-/// Reads a whole number. JSON Schema takes 1.0 for one; serde does not.
+/// Reads a whole number. JSON Schema accepts 1.0 as one; serde does not.
 fn whole<'de, D: Deserializer<'de>, T: TryFrom<u64>>(deserializer: D) -> Result<T, D::Error> {
     let number = Number::deserialize(deserializer)?;
     let is_whole = |float: &f64| float.fract() == 0.0 && (0.0..=1_000.0).contains(float);

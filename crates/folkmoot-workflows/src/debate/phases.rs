@@ -29,13 +29,14 @@ use super::{
 };
 
 impl DebateContext {
-    /// Who speaks in a phase, in groups one after another, and how many of them must answer.
+    /// Who speaks in a phase, in groups that speak one after another, and how many must answer.
     fn speakers(&self, at: PhaseAttempt, state: &DebateState) -> (Vec<Vec<Name>>, usize) {
         let chosen = choose(at.phase, state.network.agents(), &state.network.groups(at.phase));
         (state.network.turns(at.phase, &chosen.agents), chosen.min_responses)
     }
 
-    /// Those who answer: proposers first, then whoever is best at making something of the domain.
+    /// The agents that write answers: proposers first, then those whose role has most to say about
+    /// their domain.
     fn answerers(&self, at: PhaseAttempt, state: &DebateState) -> Vec<Vec<Name>> {
         let maker = |agent: &&Agent| {
             let proposes = matches!(agent.role, AgentRole::Proposer | AgentRole::Generator | AgentRole::Implementer);
@@ -198,7 +199,7 @@ impl DebateContext {
         })
     }
 
-    /// Whether too few answered of those who were asked.
+    /// Says how many answered and why not more, if too few did.
     fn too_few(&self, at: PhaseAttempt, min_responses: usize, state: &DebateState) -> Option<String> {
         let answered = state.answered();
         (answered < min_responses).then(|| {
@@ -225,7 +226,7 @@ fn candidate(turn: &TurnResult<ProposalAnswer>) -> Option<Candidate> {
     })
 }
 
-/// Candidates as the rehearsal is told of them.
+/// Candidates as the rehearsal model is told of them.
 fn numbered(shown: &[&Candidate]) -> Value {
     shown.iter().enumerate().map(|(at, candidate)| json!({ "number": at + 1, "code": candidate.code })).collect()
 }

@@ -1,4 +1,4 @@
-//! Reading what debates have kept.
+//! Reads the records of debates.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use folkmoot_debate::record::{
 };
 use folkmoot_engine::{Caller, Engine, Error, Page, RunSummaryQuery};
 
-/// One debate, if `principal` may know of it: agents see their own.
+/// One debate, if `principal` may see it. Agents see their own.
 pub async fn debate(engine: &Engine, principal: &Principal, id: &RunId) -> Result<DebateView, Error> {
     let query = RunSummaryQuery { id: Some(id.clone()), limit: 1, ..RunSummaryQuery::default() };
     let found = debates(engine, principal, query).await?.items.pop();
     Ok(found.ok_or_else(|| Refusal::UnknownRun { run: id.clone() })?)
 }
 
-/// A page of the debates that `principal` may know of, whatever kind of runs `query` asks for.
+/// A page of the debates that `principal` may see, whatever kind of runs `query` asks for.
 pub async fn debates(
     engine: &Engine,
     principal: &Principal,
@@ -42,19 +42,19 @@ pub async fn debates(
     Ok(Page { items: items.into_iter().map(of_run).collect(), next })
 }
 
-/// Part of the turns of a debate that `principal` may know of.
+/// Turns of a debate that `principal` may see.
 pub async fn turns(engine: &Engine, principal: &Principal, query: TurnQuery) -> Result<Vec<TurnView>, Error> {
     debate(engine, principal, &query.debate).await?;
     read(engine, principal, query.into()).await
 }
 
-/// One turn of a debate that `principal` may know of; none where there is no such turn in it.
+/// One turn of a debate that `principal` may see; `None` if the debate has no such turn.
 pub async fn turn(engine: &Engine, principal: &Principal, id: &RunId, turn: &str) -> Result<Option<TurnView>, Error> {
     debate(engine, principal, id).await?;
     Ok(read(engine, principal, turn_query(id.clone(), vec![turn.to_owned()])).await?.pop())
 }
 
-/// Part of the versions of code of a debate that `principal` may know of.
+/// Versions of the code of a debate that `principal` may see.
 pub async fn versions(engine: &Engine, principal: &Principal, query: VersionQuery) -> Result<Vec<VersionView>, Error> {
     let id = query.debate.clone();
     debate(engine, principal, &id).await?;
@@ -72,18 +72,18 @@ pub async fn versions(engine: &Engine, principal: &Principal, query: VersionQuer
     Ok(versions)
 }
 
-/// Part of the lines of a debate that `principal` may know of.
+/// Log lines of a debate that `principal` may see.
 pub async fn lines(engine: &Engine, principal: &Principal, query: LineQuery) -> Result<Vec<LineView>, Error> {
     debate(engine, principal, &query.debate).await?;
     read(engine, principal, query.into()).await
 }
 
-/// The newest lessons of debates that `principal` may know of.
+/// The newest lessons of debates that `principal` may see.
 pub async fn lessons(engine: &Engine, principal: &Principal, query: LessonQuery) -> Result<Vec<LessonView>, Error> {
     read(engine, principal, query.into()).await
 }
 
-/// Has a lesson say something else from now on. Its debate must be over.
+/// Replaces the text of a lesson. Its debate must be over.
 pub async fn correct_lesson(
     engine: &Engine,
     caller: Caller,

@@ -1,4 +1,5 @@
-//! Voices and effects of a replay: whoever calls them has come to something that was not recorded.
+//! Voices and effects for a replay. If one of them is called, the replay has come to something that
+//! was not recorded.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::{Voice, Voices};
 
 const WHY: &str = "nothing is done in a replay";
 
-/// Answers no model call; it only has the prompts of these models.
+/// Answers no model call. It only provides the prompts and limits of the real voices.
 #[derive(Debug)]
 pub(crate) struct NoModels(pub Arc<dyn Voices>);
 
@@ -30,8 +31,8 @@ impl Voices for NoModels {
     }
 
     fn voice(&self, name: &str) -> Result<Voice, Failure> {
-        // What is asked must be what was asked; a provider that is there no more had the usual
-        // length, as far as anybody knows.
+        // The request must be the same as the recorded one. A provider that is no longer there is
+        // assumed to have had the default limit.
         let max_tokens = self.0.voice(name).map_or(folkmoot_llm::request::MAX_TOKENS, |voice| voice.max_tokens);
         Ok(Voice { model: Arc::new(Silence), price: None, max_tokens })
     }

@@ -1,5 +1,5 @@
-//! What there is of a debate so far. It is made anew in every pass from what the journal answers,
-//! and so is the same each time.
+//! The state of a debate so far. Every pass rebuilds it from the journal, so it is the same each
+//! time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,16 +12,16 @@ use folkmoot_tools::testing::{CrossTests, TestCase};
 
 use super::turn::TurnResult;
 
-/// So many tests of one author are kept.
+/// At most this many tests of one author are kept.
 const TESTS_KEPT: usize = 40;
 
-/// An answer that can win, under its author's name. Each author has one: the last.
+/// An answer that can win, under its author's name. Each author has one: the latest.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Candidate {
     pub author: Name,
     /// In words.
     pub text: String,
-    /// In a line, where it is no code: what is compared with others'.
+    /// The answer in one line, if it is not code. It is compared with the positions of others.
     pub position: String,
     pub code: Option<String>,
     /// Its author's tests.
@@ -31,14 +31,14 @@ pub(super) struct Candidate {
     pub turn: String,
 }
 
-/// What was said against an answer.
+/// A criticism of an answer. `author` is the author of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Point {
     pub author: Name,
     pub text: String,
 }
 
-/// How somebody scored an answer.
+/// A reviewer's score of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub(super) struct AnswerScore {
     pub reviewer: Name,
@@ -47,34 +47,33 @@ pub(super) struct AnswerScore {
     pub reason: String,
 }
 
-/// All that a debate has come to so far.
 #[derive(Debug)]
 pub(super) struct DebateState {
     pub network: Network,
     pub style: PlanningChoice,
     pub planner: PhaseExpectations,
     pub candidates: BTreeMap<Name, Candidate>,
-    /// What everybody is told: what people said, what was clarified, the plan.
+    /// What all agents are told: what people said, what was clarified, the plan.
     pub notes: Vec<(NoteKind, String)>,
-    /// What whoever answered the questions before a debate could not clear up.
+    /// What is still unclear after the questions before the debate were answered.
     pub ambiguities: Vec<String>,
     pub lessons: Vec<Lesson>,
     pub points: Vec<Point>,
     pub scores: Vec<AnswerScore>,
-    /// Every test that was ever written here, by its author; of attacks, those that held.
+    /// Every test that was written in this debate, by author. Of attacks, only the tests that held.
     pub tests: BTreeMap<Name, Vec<TestCase>>,
-    /// All of them on everybody's code.
+    /// The results of all tests on everybody's code.
     pub cross: Option<CrossTests>,
-    /// What the project's own commands said last.
+    /// The latest results of the project's commands.
     pub hooked: Vec<String>,
     pub findings: Vec<Finding>,
     pub memory: EpisodicMemory,
     /// The versions of the code, each with its author, oldest first.
     pub versions: Vec<(Name, String)>,
-    /// What is committed, where there is a repository.
+    /// The code that is committed, if there is a repository.
     pub committed: BTreeSet<String>,
     pub turns: Turns,
-    /// The turns of the current phase: what they gave, and how sure the agent was.
+    /// The outcome and confidence of each turn of the current phase.
     pub in_phase: Vec<(TurnState, Option<Share>)>,
     /// When the debate began.
     pub began: Timestamp,
@@ -98,8 +97,8 @@ impl DebateState {
         self.in_phase.iter().filter(|(state, _)| *state == TurnState::Answered).count()
     }
 
-    /// Keeps tests, so that whatever comes later is tried on them too. Those that are known are not
-    /// kept again; another one of a known name gets a name of its own.
+    /// Keeps tests, so that later answers are tested with them too. Known tests are not kept again.
+    /// A new test with a known name gets another name.
     pub fn keep_tests(&mut self, author: &Name, new: &[TestCase]) {
         let known = self.tests.entry(author.clone()).or_default();
         for test in new {
@@ -113,7 +112,7 @@ impl DebateState {
         }
     }
 
-    /// What an agent is told in a turn of this sort, beside the answers.
+    /// What an agent is told in a turn for this part, besides the answers.
     pub fn notes_for(&self, part: TurnPart) -> Vec<(NoteKind, String)> {
         let mut notes = self.notes.clone();
         if part.is_an_answer() {
@@ -122,9 +121,10 @@ impl DebateState {
         notes
     }
 
-    /// The candidates whose words reach an agent, but its own, in an order that is its own too: who
-    /// reads first what all read first is swayed as all are. Where it hears no author, it reads
-    /// all: else it would have nothing to say.
+    /// The candidates that an agent reads: those whose words reach it, but not its own. If it hears
+    /// no author, it reads all of them, because it would have nothing to say otherwise. Each agent
+    /// reads them in another order, because all would be swayed alike by the answer that they read
+    /// first.
     pub fn read_by(&self, reader: &Agent, run: &str, round: u32) -> Vec<&Candidate> {
         let heard = self.network.hears(&reader.id);
         let others = || self.candidates.values().filter(|candidate| candidate.author != reader.id);
@@ -136,22 +136,22 @@ impl DebateState {
         read
     }
 
-    /// All candidates of these authors, in the reader's own order.
+    /// The candidates of these authors, in the reader's own order.
     pub fn shown_to(&self, reader: &Agent, authors: &[Name], run: &str, round: u32) -> Vec<&Candidate> {
         let mut shown: Vec<&Candidate> = authors.iter().filter_map(|author| self.candidates.get(author)).collect();
         shuffle(&mut shown, reader, run, round);
         shown
     }
 
-    /// How many messages it took that these were read: each hop of each.
+    /// How many messages it takes to deliver these candidates to the reader, counting each hop.
     pub fn hops<'a>(&self, reader: &Name, read: impl IntoIterator<Item = &'a Candidate>) -> u32 {
         let hops = |candidate: &Candidate| self.network.route(&candidate.author, reader).map_or(0, |hops| hops.len());
         u32::try_from(read.into_iter().map(hops).sum::<usize>()).unwrap_or(u32::MAX)
     }
 
-    /// Passed tests of others, of all that are not suspect, and which failed, of one author's code.
-    /// A failure counts where somebody else than the test's author passes it: else the author alone
-    /// says what is right.
+    /// The tests of others on one author's code: how many pass, of how many, and which fail.
+    /// Suspect tests are left out. A failure counts only if the code of a third agent passes the
+    /// test; otherwise the test's author alone says what is right.
     pub fn tested(&self, author: &Name) -> Option<TestTally> {
         let cross = self.cross.as_ref()?;
         let suspects = cross.suspects();
@@ -178,8 +178,8 @@ impl DebateState {
         (tested.of > 0).then_some(tested)
     }
 
-    /// How many tests fail on an author's code, of all but those that `but` wrote and those that
-    /// are suspect.
+    /// How many tests fail on an author's code. Tests that `but` wrote and suspect tests are left
+    /// out.
     pub fn failures(&self, author: &Name, but: &Name) -> usize {
         let Some(cross) = &self.cross else { return 0 };
         let suspects = cross.suspects();
@@ -190,7 +190,7 @@ impl DebateState {
         runs.map(|run| run.tested.iter().filter(|test| fails(&run.author, test)).count()).sum()
     }
 
-    /// What was executed, in words, for those who judge.
+    /// The test results in words, for agents that judge.
     pub fn results(&self, shown: &[&Candidate]) -> Vec<(NoteKind, String)> {
         let of = |(at, candidate): (usize, &&Candidate)| {
             let tested = self.tested(&candidate.author)?;
@@ -204,9 +204,10 @@ impl DebateState {
         shown.iter().enumerate().filter_map(of).chain(hooked).collect()
     }
 
-    /// Those that executed tests do not speak against: whoever fails fewest of those that are not
-    /// suspect, and whoever no test of others was executed on. Else whoever alone wrote tests would
-    /// be out, as their own do not speak for them.
+    /// The authors that executed tests do not speak against: those whose code fails the fewest
+    /// tests that are not suspect, and those whose code no test of others was executed on. Without
+    /// the latter, the only author of tests would be out, because its own tests do not count for
+    /// it.
     pub fn eligible(&self) -> Vec<Name> {
         let failures = |author: &Name| self.tested(author).map(|tested| tested.of - tested.passed);
         let all = || self.candidates.keys().cloned();
@@ -223,8 +224,8 @@ impl DebateState {
         }
     }
 
-    /// Whether everybody's tests pass on everybody's code, those that are suspect too, and there
-    /// are so many on each.
+    /// Whether everybody's tests, also suspect ones, pass on everybody's code, and each code has at
+    /// least `least` tests of others.
     pub fn all_pass(&self, least: usize) -> bool {
         let Some(cross) = &self.cross else { return false };
         self.candidates.keys().all(|author| {
@@ -235,7 +236,7 @@ impl DebateState {
         })
     }
 
-    /// The mean of what reviewers gave an author's answer.
+    /// The mean score that reviewers gave an author's answer.
     pub fn quality(&self, author: &Name) -> Option<Share> {
         let scores = self.scores.iter().filter(|scored| scored.author == *author);
         let (count, sum) =
@@ -243,7 +244,7 @@ impl DebateState {
         Share::part(sum, count * 100)
     }
 
-    /// All candidates, those first that evidence supports best.
+    /// All candidates, those that evidence supports best first.
     pub fn ranked(&self) -> Vec<&Candidate> {
         let eligible = self.eligible();
         let mut ranked: Vec<&Candidate> = self.candidates.values().collect();
@@ -255,7 +256,7 @@ impl DebateState {
     }
 
     /// The candidate that evidence supports best: fewest failures, then the best mean score, then
-    /// the surest, then by name.
+    /// the highest confidence, then the first name.
     pub fn leading(&self) -> Option<&Candidate> {
         let eligible = self.eligible();
         eligible.iter().filter_map(|author| self.candidates.get(author)).max_by(|one, two| {
@@ -265,7 +266,7 @@ impl DebateState {
     }
 }
 
-/// How many of the others' tests an answer passes.
+/// How many tests of others an answer passes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TestTally {
     pub passed: u32,
@@ -273,14 +274,14 @@ pub(super) struct TestTally {
     pub failed: Vec<String>,
 }
 
-/// By a digest, so that every pass has the same order, and each reader another.
+/// Sorts by a digest, so that every pass has the same order and each reader another one.
 fn shuffle(candidates: &mut [&Candidate], reader: &Agent, run: &str, round: u32) {
     candidates.sort_by_cached_key(|candidate| {
         Digest::of(format!("{run}\n{round}\n{}\n{}", reader.id, candidate.author).as_bytes()).hex()
     });
 }
 
-/// How much of a line that a program printed is shown.
+/// How much of a line of a program's output is shown.
 const LINE_BYTES: usize = 300;
 
 pub(super) fn last_line(output: &str) -> &str {

@@ -1,10 +1,10 @@
-//! One turn of an agent: what it is asked, the calls that it takes, and how its answer is read.
+//! One turn of an agent: what it is asked, which calls that takes, and how its answer is read.
 
 use std::sync::Arc;
 
 use folkmoot_core::{
     Name,
-    gate::{Choice, GateKind, Risk},
+    gate::{Choice, GateKind, OnTimeout, Risk},
     text::{TITLE_BYTES_MAX, shortened},
 };
 use folkmoot_debate::{Agent, DebateEvent, NoteKind, Steering, TurnPart, TurnState, agent::Share, record};
@@ -28,7 +28,7 @@ use crate::ModelCall;
 
 /// The longest reason that is recorded for a turn without an answer.
 const WHY_BYTES: usize = 1_000;
-/// How much is kept of a text that is no answer.
+/// How much is kept of a text that is not an answer.
 const UNPARSED_BYTES: usize = 16 * 1024;
 /// The longest answer, as JSON. All answers together must fit into the prompts and the records of
 /// others.
@@ -37,10 +37,10 @@ const ANSWER_BYTES_MAX: usize = 128 * 1024;
 const TOOL_CALLS_BYTES_MAX: usize = 512 * 1024;
 /// The model of a turn in which no model answered.
 const NO_MODEL: &str = "none";
-/// The longest notes and answers that a prompt holds, beside the topic.
+/// The most notes and answers that a prompt contains, in bytes, besides the topic.
 const PROMPT_BYTES_MAX: usize = 256 * 1024;
 
-/// What an agent is asked in a turn, beside the part of the debate.
+/// What an agent is asked in a turn, besides the part.
 pub(super) struct TurnRequest<'a> {
     pub at: PhaseAttempt,
     /// Names the turn in its branch of the run.
@@ -74,7 +74,7 @@ impl<'a> TurnRequest<'a> {
     }
 }
 
-/// What a turn gave: an answer of type `A`, or the reason why there is none.
+/// The result of a turn: an answer of type `A`, or the reason why there is none.
 #[derive(Clone, Debug)]
 pub(super) struct TurnResult<A> {
     /// The turn's id.
@@ -88,7 +88,7 @@ pub(super) struct TurnResult<A> {
     pub confidence: Option<Share>,
     /// The answer as people read it.
     pub text: String,
-    /// The provider and model that spoke, which can be a fall-back of the agent's own.
+    /// The provider and model that spoke. They can be a fallback of the agent's own.
     pub provider: String,
     pub model: String,
 }
@@ -109,7 +109,7 @@ impl DebateContext {
         part: P,
         request: TurnRequest<'_>,
     ) -> Result<TurnResult<P::Answer>, Failure> {
-        // Only the voice that the configuration names for this agent, with the fall-backs of its
+        // Only the voice that the configuration names for this agent, or a fallback of its
         // provider, reads the prompt.
         let named = self.voices.get(&request.agent.id).or(self.default_voice.as_ref());
         let named = named.ok_or_else(|| Failure::new("invalid_journal", "no voice was chosen"))?;
@@ -214,7 +214,7 @@ impl DebateContext {
             id: record::uuid(&[ctx.run_id().as_str(), &ctx.key_in_run(&request.key)]),
             agent: request.agent.id.clone(),
             state,
-            // It can quote the model.
+            // Shortened, because it can quote the model.
             why: shortened(&why, WHY_BYTES),
             confidence: answer.as_ref().and_then(P::confidence).and_then(share),
             answer,
@@ -229,7 +229,7 @@ impl DebateContext {
         let mut texts = Vec::new();
         strings(answer, &mut texts);
         let steering = texts.iter().filter_map(|text| Steering::of(text, &agent.id, &self.config.topic));
-        // Whoever judges the answers of others may say which ranks first.
+        // An agent that judges the answers of others may say which ranks first.
         match steering.into_iter().find(|sort| part.is_an_answer() || *sort != Steering::Votes) {
             Some(sort) => Err(sort.why().to_owned()),
             None => Ok(()),
@@ -313,7 +313,7 @@ fn strings<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
     }
 }
 
-/// A turn whose every call is a step.
+/// Makes every call of a turn a step.
 struct TurnSteps<'a> {
     ctx: &'a Ctx,
     debate: &'a DebateContext,
@@ -365,7 +365,7 @@ impl Steps for TurnSteps<'_> {
                 return step(work).await;
             }
             match self.debate.ask_about_call(self.ctx, &key, self.agent, &tool, &given).await? {
-                // Nobody knows whether it may be done twice.
+                // `once`, because nobody knows whether the call may be repeated.
                 Ok(()) => step(work).once().await,
                 Err(why) => Ok(ToolCall { tool, arguments: given, result: Err(ToolError::failed(why)), elapsed_ms: 0 }),
             }
@@ -374,8 +374,8 @@ impl Steps for TurnSteps<'_> {
 }
 
 impl DebateContext {
-    /// Asks people before a tool is called that may change something outside. Why not, where they
-    /// do not want it.
+    /// Asks people before a call of a tool that may change something outside. The inner `Err` says
+    /// why they do not want it.
     async fn ask_about_call(
         &self,
         ctx: &Ctx,
@@ -393,6 +393,8 @@ impl DebateContext {
             .title(shortened(&format!("{} wants to call {tool}", agent.id), TITLE_BYTES_MAX))
             .kind(GateKind::Tool)
             .risk(Risk::High)
+            // Silence allows no effects, whatever the configuration says of other gates.
+            .on_timeout(OnTimeout::Fail)
             .allow([Choice::Approve, Choice::Reject])
             .artifact("arguments.json", "application/json", serde_json::to_vec_pretty(arguments)?);
         if let Some(reviewers) = &self.config.gates.reviewers {
@@ -407,7 +409,7 @@ impl DebateContext {
     }
 }
 
-/// A turn without tools: one call, and another where the first cannot be read.
+/// A turn without tools: one call, and a second one if the first answer cannot be read.
 async fn without_tools(
     steps: &mut TurnSteps<'_>,
     prompts: &Prompts,
@@ -445,7 +447,7 @@ fn typed<A: DeserializeOwned>(value: &Value) -> Result<A, String> {
     }
 }
 
-/// What is kept of the calls of tools: all of it where it can be kept, else which they were.
+/// The tool calls as they are stored: complete if they fit, else only the names of the tools.
 fn tool_calls(calls: &[ToolCall]) -> Result<Value, Failure> {
     let all = serde_json::to_value(calls)?;
     if all.to_string().len() <= TOOL_CALLS_BYTES_MAX
@@ -460,6 +462,6 @@ fn tool_calls(calls: &[ToolCall]) -> Result<Value, Failure> {
 
 /// A number from 0 to 1 as a share.
 pub(super) fn share(number: f64) -> Option<Share> {
-    // It is at most 100 by now.
+    // The product is at most 100.
     (0.0..=1.0).contains(&number).then(|| Share::hundredths((number * 100.0).round() as u8).ok()).flatten()
 }

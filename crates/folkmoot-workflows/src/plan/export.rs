@@ -1,8 +1,8 @@
-//! A plan, to take with you; also one that is not complete.
+//! Exports a plan as Markdown or HTML, even if it is not complete.
 
 use super::Plan;
 
-/// As Markdown: the plan itself, and where it comes from.
+/// The plan as Markdown, and where it comes from.
 pub fn markdown(plan: &Plan) -> String {
     let goal = plan.goal.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = if plan.final_plan.is_empty() { unfinished(plan) } else { plan.final_plan.trim().to_owned() };
@@ -19,7 +19,7 @@ pub fn markdown(plan: &Plan) -> String {
     )
 }
 
-/// What there is of a plan that has no end.
+/// What there is of a plan without its final text.
 fn unfinished(plan: &Plan) -> String {
     let mut parts = vec!["*This plan is not complete. It has no final text; below is what there is of it.*".to_owned()];
     if !plan.proposal.is_empty() {
@@ -37,8 +37,8 @@ fn unfinished(plan: &Plan) -> String {
     parts.join("\n\n")
 }
 
-/// As a page of HTML that needs nothing else. What a model wrote is text there: it brings no
-/// script, no picture and no style, and links only to the web.
+/// The plan as a self-contained HTML page. What a model wrote is only text there: it brings no
+/// scripts, images or styles, and links only to the web and to mail addresses.
 pub fn html(plan: &Plan) -> String {
     let options = pulldown_cmark::Options::ENABLE_TABLES | pulldown_cmark::Options::ENABLE_STRIKETHROUGH;
     let text = markdown(plan);

@@ -7,35 +7,35 @@ use folkmoot_core::{
 use folkmoot_debate::plan::{self, ApprovalType, OnExpiry, PlanGateRequest, code};
 use folkmoot_engine::{Ctx, Failure, GateOutcome, GateSpec, key};
 
-use super::{PlanState, desk::Desk};
+use super::{PlanState, writer::PlanWriter};
 
-/// What people said to a proposal, where it goes on.
+/// What people decided on a proposal, if the plan goes on.
 pub(super) enum AtProposal {
     Approve,
-    /// What was said, and a text to take instead, if they wrote one.
+    /// The feedback, and a text to use instead, if people wrote one.
     Adjust {
         feedback: String,
         text: Option<String>,
     },
 }
 
-/// What people said at a checkpoint.
+/// What people decided at a checkpoint.
 pub(super) enum AtCheckpoint {
     GoOn,
-    /// In the course that they want.
+    /// Go on, with this change of strategy.
     Adjust(String),
     Pause,
-    /// Why what was shown is left out.
+    /// Leave out what was shown, for this reason.
     Reject(String),
-    /// Nobody looked at it in time, and it is left out.
+    /// Nobody decided in time, so what was shown is left out.
     Lapse,
 }
 
-/// Why a gate that decides itself does.
+/// The reason of a gate that approves itself.
 const ALONE: &str = "approval gates are switched off (APPROVAL_GATES)";
 const PART: &str = "\n\n… (the rest is in the artifact)";
 
-impl Desk {
+impl PlanWriter {
     pub(super) async fn ask_about_proposal(
         &self,
         ctx: &Ctx,
@@ -141,10 +141,10 @@ impl Desk {
     }
 }
 
-/// The artifact that says what is asked, for those who do not read.
+/// The artifact with the gate's request as JSON, for programs.
 pub const REQUEST: &str = "request.json";
 
-/// As much of it as a summary holds.
+/// As much of the text as fits into a summary.
 fn summary(shown: &str) -> String {
     if shown.len() <= text::SUMMARY_BYTES_MAX {
         return shown.to_owned();

@@ -216,7 +216,7 @@ impl FindById for Gate {
             gates.extend(page.gates);
             match page.next {
                 Some(next) => query.cursor = Some(next),
-                None => return Ok(interleaved(gates, |gate| &gate.requested_by)),
+                None => return Ok(interleaved(gates, Gate::asker)),
             }
         }
     }
@@ -282,7 +282,7 @@ impl FindById for Question {
             questions.extend(page.questions);
             match page.next {
                 Some(next) => query.cursor = Some(next),
-                None => return Ok(interleaved(questions, |question| &question.asked_by)),
+                None => return Ok(interleaved(questions, Question::asker)),
             }
         }
     }
@@ -337,8 +337,8 @@ impl FindById for Run {
     }
 }
 
-/// Of runs of one sort, the one that somebody means by its id, or by any unique beginning or end of
-/// it; the newest where nothing was said.
+/// Finds a run of one kind by its id, or by any unique beginning or end of it. Without an id, the
+/// newest one.
 pub(crate) async fn one_of(
     ctx: &CliContext,
     connection: &mut Connection,

@@ -66,6 +66,7 @@ fn next_line(answered: &Sender<io::Result<Option<String>>>) -> io::Result<Option
 
 /// Asks for yes. Anything else is no.
 pub(crate) async fn yes(question: &str) -> io::Result<bool> {
+    forget_typed_ahead();
     let answer = line(&format!("{question} [y/N]")).await?;
     Ok(answer.is_some_and(|answer| matches!(answer.to_lowercase().as_str(), "y" | "yes")))
 }

@@ -68,8 +68,9 @@ impl Screen {
         }
     }
 
-    /// Prints a list: as JSON to a program, as a table to a person. `none` says that it is empty,
-    /// `more` that it goes on: a page of long texts holds fewer than were asked for.
+    /// Prints a list: as JSON to a program, as a table to a person. `none` is printed if the list
+    /// is empty, `more` if another page follows. A page of long texts can be shorter than
+    /// requested.
     pub(crate) fn list(
         self,
         list: &impl Serialize,

@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_table_has_a_line_for_each_row_however_narrow_the_terminal() {
-        let names = ["STEP", "KIND", "STATE", "TOOK", "WHAT CAME OF IT"];
+        let names = ["STEP", "KIND", "STATE", "TOOK", "RESULT"];
         let row = |n: usize| TableRow {
             cells: vec![
                 format!("a-step-with-a-long-name-{n}"),

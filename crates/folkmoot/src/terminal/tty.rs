@@ -5,7 +5,9 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
 };
 
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcgetpgrp, tcsetattr,
+};
 
 /// The controlling terminal, while this process is in its foreground.
 #[derive(Debug)]
@@ -25,10 +27,11 @@ impl Terminal {
         writeln!(file, "{}", anstream::adapter::strip_str(text))
     }
 
-    /// Asks for one line. `None` at the end of the input.
+    /// Asks for one line, which must be typed after the question. `None` at the end of the input.
     pub(crate) async fn line(&self, question: &str) -> io::Result<Option<String>> {
         let (mut file, question) = (self.0.try_clone()?, question.to_owned());
         blocking(move || {
+            tcflush(&file, QueueSelector::IFlush)?;
             write!(file, "{question} ")?;
             let mut line = String::new();
             let read = BufReader::new(file).read_line(&mut line)?;

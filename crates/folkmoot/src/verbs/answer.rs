@@ -122,6 +122,7 @@ async fn at_the_terminal(ctx: &CliContext, question: &Question) -> Result<Option
     for (n, option) in question.options.iter().enumerate() {
         ctx.screen.say(format!("  {} {}", paint(style::STRONG, format!("[{}]", n + 1)), one_line(option)))?;
     }
+    prompt::forget_typed_ahead();
     loop {
         let said = prompt::line("Answer (empty leaves it open):").await?.filter(|said| !said.is_empty());
         let Some(said) = said else {

@@ -31,7 +31,8 @@ use crate::{
 #[command(after_help = "\
 Prints the question's id. With --wait, prints the answer, and the exit code says whether there is one.
 BLOCKING and ESCALATION halt the agent until they are closed, APPROVAL its session too, EMERGENCY
-everyone; the others halt nobody. A question that halts and has no default reminds and never expires.
+everyone; the others halt nobody. A halting question without a default never expires; it sends
+reminders.
 
 Example:
   colour=$(folkmoot ask \"Which colour?\" --options red,blue --default blue --timeout 10m --wait)")]

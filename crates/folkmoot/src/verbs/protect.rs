@@ -16,8 +16,8 @@ const CHARS_MIN: usize = 8;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The data folder keeps your token. Unencrypted, any program that runs under your account can use it, including an agent. With a \
-passphrase the folder holds the token encrypted, and unencrypted only a token that reads. Each command that decides asks for the \
-passphrase; nothing remembers it in between.
+passphrase, the folder holds your token encrypted, and unencrypted only a token that can read but not decide. Each command that \
+decides asks for the passphrase; it is not remembered in between.
 
 If you forget the passphrase, another admin must create a new token for you.")]
 pub(crate) struct Args {

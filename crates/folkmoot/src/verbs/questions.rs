@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Only this agent
     #[arg(long, value_name = "ID")]
     agent: Option<Name>,
-    /// Only questions of this principal, under any name
+    /// Only questions of this principal and of its runs, under any name
     #[arg(long, value_name = "NAME")]
     asked_by: Option<Name>,
     /// Only this run

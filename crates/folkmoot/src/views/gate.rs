@@ -5,6 +5,7 @@ use folkmoot_api::{
     core::{
         GateStatus, Presence, Timestamp,
         gate::{Choice, Next, Risk},
+        principal::shown_asker,
     },
     wire::{Artifact, Gate, Vote},
 };
@@ -76,7 +77,7 @@ fn left(gate: &Gate, now: Timestamp) -> String {
 
 fn asker(gate: &Gate) -> String {
     let behalf = gate.on_behalf_of.as_ref().map(|agent| format!(" for {agent}")).unwrap_or_default();
-    format!("{}{behalf}", gate.requested_by)
+    format!("{}{behalf}", shown_asker(&gate.requested_by, gate.initiator.as_ref()))
 }
 
 fn facts(gate: &Gate, now: Timestamp) -> String {

@@ -1,7 +1,7 @@
 //! A question as text.
 
 use folkmoot_api::{
-    core::{Scope, Timestamp, question::QuestionStatus},
+    core::{Scope, Timestamp, principal::shown_asker, question::QuestionStatus},
     wire::Question,
 };
 use serde_json::Value;
@@ -97,7 +97,10 @@ fn left(question: &Question, now: Timestamp) -> String {
 /// The principal that asked, and the agent it asked for.
 pub(crate) fn asker(question: &Question) -> String {
     let (asked_by, agent) = (&question.asked_by, &question.agent_id);
-    if asked_by == agent { agent.to_string() } else { format!("{asked_by} as {agent}") }
+    if asked_by == agent {
+        return agent.to_string();
+    }
+    format!("{} as {agent}", shown_asker(asked_by, question.initiator.as_ref()))
 }
 
 /// How it was closed, by whom and why, in one line.

@@ -214,7 +214,7 @@ pub(crate) fn step(entry: &JournalEntry, now: Timestamp, is_over: bool, terminal
     TableRow { cells: cells.into(), painted: Some((state, style::of_progress(entry.state))) }
 }
 
-pub(crate) const STEPS: [&str; 5] = ["STEP", "KIND", "STATE", "TOOK", "WHAT CAME OF IT"];
+pub(crate) const STEPS: [&str; 5] = ["STEP", "KIND", "STATE", "TOOK", "RESULT"];
 
 /// The outcome of a step.
 fn told(entry: &JournalEntry) -> String {

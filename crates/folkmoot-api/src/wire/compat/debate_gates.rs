@@ -1,4 +1,4 @@
-//! A gate of a debate and its decision, in the shapes of HelixAgent's gate API.
+//! A gate of a debate and its decision, in the format of HelixAgent's gate API.
 
 use std::collections::BTreeMap;
 
@@ -10,36 +10,34 @@ use utoipa::ToSchema;
 /// A gate of a debate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GateRequest {
-    /// Unique across everything.
     pub id: GateId,
-    /// The debate that waits.
+    /// The debate that waits at the gate.
     pub debate_id: RunId,
     pub session_id: SessionId,
-    /// After which phase.
+    /// The phase after which the debate waits.
     pub phase: Phase,
-    /// What is to be decided; empty where it was erased.
+    /// What is to be decided; empty if it was erased.
     pub summary: String,
-    /// What can be looked at, by name: JSON as JSON, and all else as text. Null where it was
-    /// erased.
+    /// The content to review, by name. JSON artifacts are JSON values, all others strings, and
+    /// erased ones `null`.
     #[schema(value_type = Object)]
     pub artifacts: BTreeMap<String, Value>,
-    /// When it was opened.
+    /// When the gate was opened.
     pub requested_at: Timestamp,
-    /// Where it is.
     pub status: GateStatus,
 }
 
-/// The gates of a debate that wait.
+/// The pending gates of a debate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GateRequests {
-    /// The newest first.
+    /// Newest first.
     pub gates: Vec<GateRequest>,
 }
 
-/// What was decided.
+/// The decision on a gate of a debate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GateDecision {
-    /// On which gate.
+    /// The id of the gate.
     pub request_id: GateId,
     pub decision: DecisionWord,
     pub reviewer: Name,

@@ -1,73 +1,71 @@
-//! The frames of `/api/ws`, as front ends for quality gates read them.
+//! The frames of `/api/ws`, in the format that front ends for quality gates read.
 
 use folkmoot_core::{GateId, Name, Phase, Timestamp, gate::GateType};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// One frame.
+/// One message of `/api/ws`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Frame)]
 pub struct DecisionFrame {
     /// Always `event`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Come back with it as `after` to go on from here.
+    /// The event's position in the log. Reconnect with it as `after` to continue from here.
     pub position: u64,
-    /// What is told.
     #[serde(flatten)]
     pub told: DecisionFrameBody,
 }
 
 impl DecisionFrame {
-    /// A frame that tells of the event at `position`.
     pub fn new(position: u64, told: DecisionFrameBody) -> Self {
         Self { kind: "event".to_owned(), position, told }
     }
 }
 
-/// What a frame tells.
+/// The type and the data of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Told)]
 #[serde(tag = "event_type", content = "data", rename_all = "snake_case")]
 pub enum DecisionFrameBody {
     /// A gate waits for a decision.
     DecisionRequired(Required),
-    /// It is decided.
+    /// A gate was decided.
     DecisionResolved(Resolved),
 }
 
-/// A gate that waits.
+/// A gate that waits for a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Required {
     pub decision_id: GateId,
-    /// Its run, else its session, else empty.
+    /// The id of the gate's run, or of its session if it has no run; empty if it has neither.
     pub task_id: String,
-    /// The run's title, else the gate's.
+    /// The run's title, or the gate's if the run has none.
     pub task_title: String,
-    /// As its requester calls the part of the work.
+    /// The part of the work that the gate belongs to, as its requester named it.
     pub phase: Phase,
-    /// How it is decided.
+    /// Whether people or the configuration decide.
     pub gate_type: GateType,
     /// The gate's title.
     pub question: String,
     /// The gate's summary.
     pub context: String,
-    /// When it was opened.
+    /// When the gate was opened.
     pub requested_at: Timestamp,
 }
 
-/// A gate that is decided.
+/// A gate that was decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Resolved {
     pub decision_id: GateId,
-    /// Its run, else its session, else empty.
+    /// The id of the gate's run, or of its session if it has no run; empty if it has neither.
     pub task_id: String,
-    /// As its requester calls the part of the work.
+    /// The part of the work that the gate belongs to, as its requester named it.
     pub phase: Phase,
     /// Whether the run may go on.
     pub approved: bool,
     pub reason: String,
-    /// Who; `timeout` where it was the clock.
+    /// The principal that decided; `timeout` if the deadline passed.
     pub resolved_by: Name,
     pub resolved_at: Timestamp,
 }

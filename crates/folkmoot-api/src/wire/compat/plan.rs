@@ -1,4 +1,4 @@
-//! The planner API: its requests and answers.
+//! The requests and responses of the planner API (`/api/plan`, `/api/approve`).
 
 use folkmoot_core::{Name, SessionId, Timestamp};
 use folkmoot_debate::plan::{ApprovalStatus, ApprovalType};
@@ -6,238 +6,232 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
-/// Asks for a plan.
+/// Starts a plan (planner API).
 #[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"goal": "Open a second bakery", "max_iterations": 6, "checkpoint_interval": 3}))]
 pub struct PlanRequest {
-    /// What the plan is for.
+    /// What the plan should achieve.
     #[schema(min_length = 1, max_length = 16384)]
     pub goal: String,
-    /// How many iterations; 6 unless it is given. One runs at once, more are proposed first.
+    /// The number of iterations; default 6. With more than one, people first decide on a proposal;
+    /// with one, nobody is asked.
     #[schema(minimum = 1, maximum = 20)]
     pub max_iterations: Option<u32>,
-    /// After how many of them people are asked; 3 unless it is given.
+    /// The number of iterations between two checkpoints; default 3.
     #[schema(minimum = 1, maximum = 10)]
     pub checkpoint_interval: Option<u32>,
-    /// The session; one of its own unless it is given.
+    /// The plan's session; by default a new one.
     pub session_id: Option<SessionId>,
     /// Parts of earlier plans to build on, each as `plan/entity`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<String>,
 }
 
-/// Says what becomes of a proposal or a checkpoint.
+/// Decides on a proposal or a checkpoint.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalResponse {
-    /// As the request calls it.
+    /// The `approval_id` of the request.
     pub approval_id: String,
-    /// What becomes of it. There is none that is meant when nothing is said.
+    /// The decision. It is required; there is no default.
     pub approval_status: ApprovalStatus,
-    /// A proposal to put in place of the one that was shown, with `adjust_requested`.
+    /// With `adjust_requested`: a proposal that replaces the one that was shown.
     pub adjusted_proposal: Option<String>,
-    /// How to go on from here, with `adjust_strategy`.
+    /// With `adjust_strategy`: how to continue from here.
     pub adjusted_strategy: Option<String>,
-    /// What to change, or why.
+    /// What to change, or the reason for the decision.
     pub feedback: Option<String>,
-    /// Whose approval it is, where the id does not say: a bare `checkpoint_iter3` exists in every
-    /// session.
+    /// The session of the approval. Required if the id does not contain it: a bare
+    /// `checkpoint_iter3` exists in every session.
     pub session_id: Option<SessionId>,
-    /// Who decides: nobody but you.
+    /// Must be your own name, if it is given: the token says who decides.
     pub reviewer: Option<Name>,
-    /// When it was said. What counts is when it arrived.
+    /// Ignored. The time at which the request arrives counts.
     pub timestamp: Option<String>,
 }
 
-/// Where a plan is.
+/// The state of a plan.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum PlanAnswer {
-    /// People must decide on a proposal.
+    /// A proposal waits for a decision.
     Proposal(AwaitingProposal),
-    /// People must decide on what was found so far.
+    /// A checkpoint waits for a decision.
     Checkpoint(AwaitingCheckpoint),
-    /// It is complete.
+    /// The plan is complete.
     Complete(PlanComplete),
-    /// Somebody paused it, and it is concluded.
+    /// A reviewer paused the plan at a checkpoint; the final plan is made from the iterations so
+    /// far.
     Paused(PlanPaused),
-    /// It is being made.
+    /// The plan is being worked on.
     InProgress(PlanInProgress),
-    /// Somebody rejected it, or ended it.
+    /// The plan was rejected or cancelled.
     Cancelled(PlanCancelled),
 }
 
-/// A request for an approval. What does not belong to its type is `null`.
+/// A request for an approval. Fields that do not belong to its type are `null`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalRequest {
-    /// `awaiting_approval`
+    /// Always `awaiting_approval`.
     pub status: String,
-    /// `proposal` or `checkpoint`
+    /// `proposal` or `checkpoint`.
     pub approval_type: ApprovalType,
     pub approval_id: String,
-    /// What is proposed.
+    /// The proposal.
     pub proposal: Option<String>,
-    /// What the plan is for.
+    /// What the plan should achieve.
     pub goal: Option<String>,
-    /// How many iterations it will have.
+    /// The number of iterations that the plan will have.
     pub estimated_iterations: Option<u32>,
-    /// After how many of them people are asked.
+    /// The number of iterations between two checkpoints.
     pub checkpoint_interval: Option<u32>,
-    /// What was found so far.
-    pub checkpoint_summary: Option<String>,
-    /// After which iteration.
-    pub iteration: Option<u32>,
-    /// Of so many.
-    pub total_iterations: Option<u32>,
     /// What was found since the last checkpoint.
+    pub checkpoint_summary: Option<String>,
+    /// The number of the iteration after which the plan stopped here.
+    pub iteration: Option<u32>,
+    /// The number of iterations of the plan.
+    pub total_iterations: Option<u32>,
+    /// The insights since the last checkpoint.
     pub insights: Option<Vec<String>>,
-    /// When it was asked.
+    /// When the approval was requested.
     pub timestamp: Timestamp,
-    /// In which session.
     pub session_id: SessionId,
 }
 
-/// The proposal waits for approval (phase 1).
+/// A proposal that waits for approval (phase 1).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct AwaitingProposal {
-    /// `awaiting_approval`
+    /// Always `awaiting_approval`.
     pub status: String,
-    /// `proposal`
+    /// Always `proposal`.
     pub approval_type: ApprovalType,
     pub approval_id: String,
-    /// What is proposed, whole.
+    /// The complete text of the proposal.
     pub proposal: String,
-    /// What the plan is for.
+    /// What the plan should achieve.
     pub goal: String,
-    /// How many iterations it will have.
+    /// The number of iterations that the plan will have.
     pub estimated_iterations: u32,
-    /// After how many of them people are asked.
+    /// The number of iterations between two checkpoints.
     pub checkpoint_interval: u32,
-    /// In which session.
     pub session_id: SessionId,
-    /// When it was asked.
+    /// When the approval was requested.
     pub timestamp: Timestamp,
-    /// What to do.
+    /// What to do next.
     pub next_action: String,
-    /// The same once more.
+    /// The same request once more, as one object.
     pub approval_request: ApprovalRequest,
 }
 
-/// Iterations are being worked on (phase 2).
+/// A plan whose iterations are being worked on (phase 2).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PlanInProgress {
-    /// `planning_in_progress`
+    /// Always `planning_in_progress`.
     pub status: String,
-    /// In which session.
     pub session_id: SessionId,
-    /// The iteration that was begun last; 0 before the first.
+    /// The iteration that began last; 0 before the first.
     pub current_iteration: u32,
-    /// Of so many.
+    /// The number of iterations of the plan.
     pub total_iterations: u32,
-    /// What it does, in a line.
+    /// What the plan is doing now, in one line.
     pub message: String,
 }
 
-/// A checkpoint waits for approval (phase 3).
+/// A checkpoint that waits for approval (phase 3).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct AwaitingCheckpoint {
-    /// `awaiting_approval`
+    /// Always `awaiting_approval`.
     pub status: String,
-    /// `checkpoint`
+    /// Always `checkpoint`.
     pub approval_type: ApprovalType,
     pub approval_id: String,
-    /// After which iteration.
+    /// The number of the iteration after which the plan stopped here.
     pub iteration: u32,
-    /// Of so many.
+    /// The number of iterations of the plan.
     pub total_iterations: u32,
-    /// What was found since the last checkpoint, whole.
+    /// What was found since the last checkpoint, as a complete text.
     pub checkpoint_summary: String,
-    /// What matters most of it.
+    /// The insights since the last checkpoint.
     pub insights: Vec<String>,
-    /// Frameworks that there are by now.
+    /// The number of frameworks so far.
     pub frameworks_evolved: u64,
-    /// Data points that there are by now.
+    /// The number of data points so far.
     pub data_points_collected: u64,
-    /// In which session.
     pub session_id: SessionId,
-    /// When it was asked.
+    /// When the approval was requested.
     pub timestamp: Timestamp,
-    /// What to do.
+    /// What to do next.
     pub next_action: String,
-    /// The same once more.
+    /// The same request once more, as one object.
     pub approval_request: ApprovalRequest,
 }
 
-/// The plan is complete (phase 4).
+/// A complete plan (phase 4).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PlanComplete {
-    /// `complete`
+    /// Always `complete`.
     pub status: String,
-    /// In which session.
     pub session_id: SessionId,
-    /// The last iteration that is in it.
+    /// The last iteration that the plan contains.
     pub iterations_completed: u32,
-    /// Of so many.
+    /// The number of iterations of the plan.
     pub total_iterations: u32,
-    /// All of it.
+    /// The complete text of the plan.
     pub final_plan: String,
-    /// Always true: it is complete once it is saved.
+    /// Always true: a plan is complete only when it has been saved.
     pub plan_saved_to_memory: bool,
-    /// The names of its parts.
+    /// The names of the plan's parts.
     pub memory_entities: Vec<String>,
-    /// When it was complete.
+    /// When the plan was completed.
     pub timestamp: Timestamp,
 }
 
-/// Somebody rejected it, or ended it.
+/// A plan that was rejected or cancelled.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PlanCancelled {
-    /// `cancelled`
+    /// Always `cancelled`.
     pub status: String,
-    /// Such as `user_rejected_proposal`.
+    /// A code such as `user_rejected_proposal`.
     pub reason: String,
-    /// For people.
+    /// A message for people.
     pub message: String,
-    /// In which session.
     pub session_id: SessionId,
 }
 
-/// Somebody paused it at a checkpoint.
+/// A plan that a reviewer paused at a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PlanPaused {
-    /// `paused`
+    /// Always `paused`.
     pub status: String,
-    /// `user_requested_pause`
+    /// Always `user_requested_pause`.
     pub reason: String,
-    /// After which iteration.
+    /// The number of the iteration after which the plan stopped here.
     pub iteration: u32,
-    /// Of so many.
+    /// The number of iterations of the plan.
     pub total_iterations: u32,
-    /// For people.
+    /// A message for people.
     pub message: String,
-    /// In which session.
     pub session_id: SessionId,
-    /// What comes next.
+    /// What happens next.
     pub next_action: String,
 }
 
-/// It did not work.
+/// An error of the planner API.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PlanError {
-    /// `error`
+    /// Always `error`.
     pub status: String,
-    /// Which sort of error: stable, as in docs/errors.md.
+    /// The stable error code, as in docs/errors.md.
     pub error: String,
-    /// The same.
+    /// The same code as in `error`.
     pub code: String,
-    /// What happened, and what to do.
+    /// What happened, and what to do about it.
     pub message: String,
-    /// Which approval.
+    /// The approval that the request named, or at which the plan waits.
     pub approval_id: Option<String>,
-    /// In which session.
     pub session_id: Option<SessionId>,
 }

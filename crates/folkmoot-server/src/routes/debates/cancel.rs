@@ -13,8 +13,8 @@ use crate::{
 
 /// Cancels a debate
 ///
-/// Whatever it does: what is in flight is dropped, and its gates end with it. What it has said
-/// stays. 409 once it is over.
+/// In any state. Work in flight is dropped, and its gates are closed. Its turns stay readable. 409
+/// if it is over.
 #[utoipa::path(delete, path = "/v1/debates/{id}", operation_id = "cancel_debate", tag = "debates",
     params(("id" = String, Path), CancelDebate),
     responses((status = 200, body = wire::Debate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]

@@ -31,7 +31,7 @@ pub(crate) async fn code_versions(
     Query(query): Query<wire::VersionListParams>,
 ) -> Result<Json<CodeVersionList>, ApiError> {
     let run = debates::run(&app.engine, &who.principal, &id).await?;
-    let bad = |_| Refusal::invalid("cursor", "is none that a list of versions gave you; take `next` as it is");
+    let bad = |_| Refusal::invalid("cursor", "is invalid; use the `next` of the previous page unchanged");
     let shown = limit(query.limit, LIMIT, LIMIT_MAX)?;
     let after = query.cursor.map(|cursor| cursor.parse().map_err(bad)).transpose()?;
     // One more than the page holds, to know whether there is another.

@@ -13,10 +13,10 @@ use crate::{
     view,
 };
 
-/// Approves what a debate waits with
+/// Approves the gate at which a debate waits
 ///
-/// Decides on the gate at which it waits, which must be the one that you saw: send its id as
-/// `request_id`, or its `digest`. 409 where it waits at none, also once it is over.
+/// Name the gate that you saw: send its id as `request_id`, or its `digest`. 409 if the debate
+/// waits at no gate or is over.
 #[utoipa::path(post, path = "/v1/debates/{id}/approve", operation_id = "approve_debate", tag = "debates", params(("id" = String, Path)),
     request_body = wire::Verdict,
     responses((status = 200, body = wire::Gate), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
@@ -55,8 +55,8 @@ async fn say(
         None => held_at(app, &caller, id).await?,
     };
     if body.request_id.is_none() && body.digest.is_none() && caller.principal.role.decides() {
-        // What it waits with may be another gate than the one that was looked at. Whoever may not
-        // decide is told that.
+        // The debate may now wait at another gate than the one the caller saw. Callers who may not
+        // decide get the refusal for their role instead.
         let detail = "say which gate you mean: send its id as `request_id`, or the `digest` of what you saw";
         return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "gate_required", detail));
     }
@@ -74,8 +74,8 @@ async fn named(app: &App, caller: &Caller, id: &RunId, gate: &GateId) -> Result<
     }
 }
 
-/// The gate at which it waits. Whoever sends the same again under the same key is answered as
-/// before, though it waits there no more.
+/// The gate at which it waits. A request that is repeated with the same idempotency key gets the
+/// same answer, even if the debate no longer waits there.
 async fn held_at(app: &App, caller: &Caller, id: &RunId) -> Result<GateId, ApiError> {
     let run = debates::run(&app.engine, &caller.principal, id).await?;
     let mut pending = debates::pending(&app.engine, &caller.principal, &run).await?;

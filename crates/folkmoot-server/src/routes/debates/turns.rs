@@ -30,7 +30,7 @@ pub(crate) async fn turns(
     Query(query): Query<DebateTurnQuery>,
 ) -> Result<Json<DebateTurnList>, ApiError> {
     let run = debates::run(&app.engine, &who.principal, &id).await?;
-    let bad = |_| Refusal::invalid("cursor", "is none that a list of turns gave you; take `next` as it is");
+    let bad = |_| Refusal::invalid("cursor", "is invalid; use the `next` of the previous page unchanged");
     let shown = limit(query.limit, LIMIT, LIMIT_MAX)?;
     let query = TurnQuery {
         debate: id,

@@ -79,5 +79,5 @@ fn place(cursor: &str) -> Result<(Timestamp, EntryKey), Refusal> {
         let key = String::from_utf8(key).ok()?.parse().ok()?;
         Some((Timestamp::from_micros(micros.parse().ok()?), key))
     };
-    read().ok_or_else(|| Refusal::invalid("cursor", "is none that a journal gave you; take `next` as it is"))
+    read().ok_or_else(|| Refusal::invalid("cursor", "is invalid; use the `next` of the previous page unchanged"))
 }

@@ -33,7 +33,7 @@ pub(crate) async fn start(
         input: body.input.map(|input| text::json("input", &input)).transpose()?,
         limits: body.limits.unwrap_or_default(),
     };
-    config_from_request::started_by_name(&app, &caller.principal, &new_run).await?;
+    config_from_request::check_input_of_workflow(&app, &caller.principal, &new_run).await?;
     let (started, is_new) = app.engine.start_or_find_run(caller, new_run).await?;
     let location = format!("/v1/runs/{}", started.start.id);
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };

@@ -208,3 +208,24 @@ async fn its_limits_end_it_and_a_person_can_be_asked_what_is_unclear() {
     assert!(of("prompt_sent") >= 2, "{trail:#}");
     assert!(of("response_received") >= 2, "an answer, and that there is none: {trail:#}");
 }
+
+/// Questions that halt only an agent of a run go with the run, also when an agent ends it. Otherwise
+/// it could gather any number of them by starting and cancelling debates.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_debate_asks_is_closed_when_the_agent_that_started_it_cancels_it() {
+    let node = Node::start().await;
+    let asking = json!({ "phases": { "dehallucination": true }, "instructor": "person" });
+    let id = start_as(&node, AGENT, asking).await;
+    let mut asked = json!([]);
+    for _ in 0..1_000 {
+        asked = ok(node.get(ALICE, "/v1/questions?status=pending").await)["questions"].take();
+        if asked[0].is_object() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(asked[0]["halts"], "agent", "{asked:#}");
+    ok(node.send(AGENT, "DELETE", &format!("/v1/debates/{id}?reason=enough"), Value::Null).await);
+    assert_eq!(ok(node.get(ALICE, "/v1/questions?status=pending").await)["questions"], json!([]));
+    assert_eq!(ok(node.get(ALICE, "/v1/halts").await)["halted_agents"], json!([]));
+}

@@ -3,8 +3,10 @@ use std::time::Duration;
 use folkmoot_core::{
     GateStatus, Refusal, Timeout,
     gate::{NewGate, Risk},
+    question::{NewQuestion, QuestionStatus, QuestionType},
+    run,
 };
-use folkmoot_store::{Cursor, Error, GateQuery, GateView, Store};
+use folkmoot_store::{Cursor, Error, GateQuery, GateView, QuestionQuery, Store};
 use futures_util::future::join_all;
 
 use crate::support::*;
@@ -163,6 +165,44 @@ pub(crate) async fn filters_narrow_the_list(store: &impl Store) {
         assert_eq!(sorted(all).await, [in_run.as_str()]);
     }
     assert_eq!(ids(store, GateQuery { requester: Some(name("nobody")), ..everything() }).await, [""; 0]);
+}
+
+/// What a workflow asks is asked by whoever started its run.
+pub(crate) async fn what_a_run_asks_is_found_by_who_started_it(store: &impl Store) {
+    a_worked_on_run(store, "r1").await;
+    entry_of(store.execute(record("r1", 1, "gate", opens("g-run-of-a"))).await);
+    entry_of(store.execute(record("r1", 1, "question", asks("q-run-of-a", QuestionType::Decision))).await);
+    let theirs = command(reviewer("alice"), run::Action::Start(Box::new(new_run("r2"))));
+    run_of(store.execute(theirs).await);
+    claimed_of(store.execute(claim("r2", "n1")).await);
+    entry_of(store.execute(record("r2", 1, "gate", opens("g-run-of-alice"))).await);
+    entry_of(store.execute(record("r2", 1, "question", asks("q-run-of-alice", QuestionType::Decision))).await);
+    opened(store, NewGate { id: id("g-of-a"), ..new_gate() }).await;
+    asked(store, NewQuestion { id: "q-of-a".parse().unwrap(), ..new_question(QuestionType::Decision) }).await;
+
+    assert_eq!(store.requesters(10).await.unwrap(), ["agent-a", "alice"].map(name));
+    assert_eq!(store.requesters(1).await.unwrap(), ["agent-a"].map(name));
+    assert_eq!(store.askers(10).await.unwrap(), ["agent-a", "alice"].map(name));
+    let workflow = store.gate(&id("g-run-of-a")).await.unwrap().unwrap().gate.requested_by;
+    for (who, ours) in [
+        (name("agent-a"), vec!["of-a", "run-of-a"]),
+        (name("alice"), vec!["run-of-alice"]),
+        (workflow, vec!["run-of-a", "run-of-alice"]),
+    ] {
+        for pending in [false, true] {
+            let status = pending.then_some(GateStatus::Pending);
+            let mut gates = ids(store, GateQuery { status, requester: Some(who.clone()), ..everything() }).await;
+            gates.sort();
+            assert_eq!(gates, ours.iter().map(|id| format!("g-{id}")).collect::<Vec<_>>(), "{who}");
+            let status = pending.then_some(QuestionStatus::Pending);
+            let query = QuestionQuery { status, asked_by: Some(who.clone()), limit: 100, ..QuestionQuery::default() };
+            let found = store.questions(query).await.unwrap().items;
+            let mut questions: Vec<_> = found.into_iter().map(|view| view.question.id.to_string()).collect();
+            questions.sort();
+            assert_eq!(questions, ours.iter().map(|id| format!("q-{id}")).collect::<Vec<_>>(), "{who}");
+        }
+    }
+    assert_sound(store).await;
 }
 
 pub(crate) async fn a_cursor_survives_as_text(store: &impl Store) {

@@ -14,3 +14,14 @@ async fn where_there_is_no_tool_chain_none_is_found() {
         assert_eq!(candidates(language, &[empty.path().to_owned()]).await, []);
     }
 }
+
+#[tokio::test]
+async fn a_tool_chain_that_is_asked_where_it_is_sees_no_other_variables() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    // Cargo sets this variable for every test; a key would be passed on in the same way.
+    std::fs::write(&program, "#!/bin/sh\necho \"/seen${CARGO_MANIFEST_DIR}\"\n").unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+    assert_eq!(super::ask(&program, &[]).await, Some(PathBuf::from("/seen")));
+}

@@ -37,7 +37,7 @@ struct AttackFinding {
     #[serde(default)]
     #[schemars(length(max = LINE_MAX))]
     category: String,
-    /// Read by people, in the journal.
+    /// Not used here, but people can read it in the journal.
     #[serde(default, rename = "fix")]
     #[schemars(length(max = LINE_MAX))]
     _fix: String,
@@ -46,7 +46,8 @@ struct AttackFinding {
     test: Option<TestAnswer>,
 }
 
-/// schemars would write the types "object" and "null" side by side, which OpenAI does not take.
+/// By default, schemars would write the types "object" and "null" side by side, which OpenAI
+/// rejects.
 fn test_or_null(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [generator.subschema_for::<TestAnswer>(), { "type": "null" }] })
 }

@@ -11,14 +11,14 @@ pub(in super::super) struct ProposalPart<'a> {
     pub part: TurnPart,
     /// Whether code is asked for, or a position in words.
     pub is_code: bool,
-    /// What a change of an earlier answer needs; absent where the answer can change freely.
+    /// The rule for changing an earlier answer; `None` if the answer can change freely.
     pub change_rule: Option<ChangeRule<'a>>,
 }
 
-/// An answer can only change for a reason.
+/// An earlier answer can only change for a reason.
 pub(in super::super) struct ChangeRule<'a> {
     pub earlier: &'a Candidate,
-    /// What can be named as the reason.
+    /// The labels of the evidence that can be named as the reason.
     pub evidence: &'a [String],
 }
 

@@ -9,7 +9,7 @@ use super::{LIST_MAX, TEXT_MAX};
 /// The longest name of a test that is kept.
 const NAME_CHARS: usize = 100;
 
-/// Whatever else a model writes about a test is ignored.
+/// A test as a model writes it. Other fields are ignored.
 #[derive(Deserialize, JsonSchema)]
 pub(in super::super) struct TestAnswer {
     #[schemars(length(min = 1, max = 200))]

@@ -1,5 +1,5 @@
-//! One agent attacks the best answer and another mends it, until nothing new is found. If there is
-//! code, an attack counts if its test fails in the jail, and a defence if that test passes
+//! One agent attacks the best answer and another repairs it, until nothing new is found. If there
+//! is code, an attack counts if its test fails in the jail, and a defence if that test passes
 //! afterwards.
 
 use folkmoot_core::Name;
@@ -23,7 +23,7 @@ use super::{
     PhaseReport, candidate, count,
 };
 
-/// Whose tests attacks are, whoever wrote them: none of the answers is theirs.
+/// The author of all tests of attacks, whoever wrote them. No answer has this author.
 const RED_TEAM: &str = "red-team";
 
 /// An attack, and the test that shows it.
@@ -51,20 +51,20 @@ impl DebateContext {
             messages += hops;
             let attack = Attack::of(&state.findings, vec![report]);
             let landed = self.try_out(ctx, at, round, &target, &attack.new, &tests).await?;
-            // All that was tried is known from now on, also what did not hold.
+            // Everything that was tried is known from now on, even attacks that did not hold.
             let is_new = !attack.new.is_empty();
             state.findings.extend(attack.new);
             match (attack.unread, landed.is_empty()) {
-                // What was mended is attacked again: that nothing new holds is the end, or the
-                // number of rounds.
+                // A repaired answer is attacked again. The phase ends when no new attack holds, or
+                // after the last round.
                 (0, true) => {
                     why = if is_new { "no new attack held" } else { "nothing new was found" };
                     break;
                 }
-                // Nobody knows what was in a report that could not be read.
+                // A report that could not be read may contain anything, so the attack is repeated.
                 (_, true) => why = "the last report could not be read",
                 (_, false) => {
-                    // They stay: whatever comes later is tried on them too.
+                    // The tests stay, so that later answers are tested with them too.
                     let tests: Vec<TestCase> = landed.iter().filter_map(|landed| landed.test.clone()).collect();
                     state.keep_tests(&RED_TEAM.parse()?, &tests);
                     found += count(landed.len());
@@ -72,7 +72,7 @@ impl DebateContext {
                     messages += hops;
                     mended += defended;
                     if defended == 0 {
-                        // Voters are told what stands against an answer.
+                        // Voters are told about attacks that nobody repaired.
                         unmended.extend(landed.iter().map(|ProvenAttack { finding, .. }| Point {
                             author: target.author.clone(),
                             text: format!("attack ({}) that nobody mended: {}", finding.severity, finding.title),
@@ -83,7 +83,7 @@ impl DebateContext {
         }
         state.points.extend(unmended);
         if mended < found {
-            // What nobody mended counts against whoever it broke.
+            // Attacks that nobody repaired count against the answers that they broke.
             self.cross_test(ctx, at, "attacked", state).await?;
         }
         self.keep_versions(ctx, at, state).await?;
@@ -124,7 +124,8 @@ impl DebateContext {
         Ok((report, tests, hops))
     }
 
-    /// Executes what can be executed: an attack that the answer withstands did not hold.
+    /// Executes the tests of attacks. Returns the attacks that held; one that the answer withstands
+    /// did not hold.
     async fn try_out(
         &self,
         ctx: &Ctx,
@@ -142,7 +143,8 @@ impl DebateContext {
                     let key = at.key(&format!("attack/{round}/tried/{}", number + 1));
                     let red: Name = RED_TEAM.parse()?;
                     let run = self.test(ctx, &key, target, &red, std::slice::from_ref(test)).await?;
-                    // What was not executed has shown nothing, neither for nor against it.
+                    // A test that was not executed shows nothing, neither for nor against the
+                    // attack.
                     let Some(run) = run else { continue };
                     let held = run.tested.iter().any(|tested| tested.failed.is_some_and(shows_something));
                     let (passed, of) = (u32::from(!held), 1);
@@ -154,7 +156,7 @@ impl DebateContext {
                         landed.push(ProvenAttack { finding: finding.clone(), test: Some(test.clone()) });
                     }
                 }
-                // What could be executed and is not shown is only said.
+                // An attack on code without a test is only a claim.
                 (None, Some(_)) => {}
                 (_, None) if !finding.says_something() => {}
                 (_, None) => landed.push(ProvenAttack { finding: finding.clone(), test: None }),
@@ -163,7 +165,7 @@ impl DebateContext {
         Ok(landed)
     }
 
-    /// How many attacks a defence mended, and how many messages that took.
+    /// Asks for a defence. Returns how many attacks it repaired, and how many messages that took.
     async fn defend(
         &self,
         ctx: &Ctx,
@@ -219,8 +221,8 @@ impl DebateContext {
     }
 }
 
-/// Whether the failure of a test says something about the code: not one of a test that cannot be
-/// read, asks for what is not there, or ends by itself before its end.
+/// Whether the failure of a test says something about the code. It does not if the test cannot be
+/// parsed, uses a name that does not exist, or stops before its end.
 fn shows_something(cause: FailureCause) -> bool {
     match cause {
         FailureCause::Assertion
@@ -232,7 +234,8 @@ fn shows_something(cause: FailureCause) -> bool {
     }
 }
 
-/// Whether a defence left the answer as it was, but for what nobody sees.
+/// Whether a defence left the answer as it was. Ignores white space in code, and everything but
+/// letters and digits in other answers.
 fn is_unchanged(before: &Candidate, after: &Candidate) -> bool {
     let seen = |text: &str| text.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect::<String>();
     let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
@@ -242,33 +245,34 @@ fn is_unchanged(before: &Candidate, after: &Candidate) -> bool {
     }
 }
 
-/// Who attacks.
+/// The agent that attacks.
 fn red(state: &DebateState) -> Option<Name> {
     side(state, &[AgentRole::RedTeam, AgentRole::Security, AgentRole::Critic], None)
 }
 
-/// Who defends: somebody else, where there is somebody else.
+/// The agent that defends: another one than the attacker, if there is one.
 fn blue(state: &DebateState) -> Option<Name> {
     let red = red(state);
     side(state, &[AgentRole::BlueTeam, AgentRole::Optimizer, AgentRole::Implementer], red.as_ref()).or(red)
 }
 
-/// The first of the team with one of these roles, in the order of the roles; else anybody but
-/// `but`.
+/// The first agent with one of these roles, in the order of the roles, or else the first agent.
+/// Never `but`.
 fn side(state: &DebateState, roles: &[AgentRole], but: Option<&Name>) -> Option<Name> {
     let agents = || state.network.agents().iter().filter(|agent| Some(&agent.id) != but);
     let by_role = roles.iter().find_map(|role| agents().find(|agent| agent.role == *role));
     by_role.or_else(|| agents().next()).map(|agent| agent.id.clone())
 }
 
-/// What a red team found, and its tests. A report that cannot be read never means "nothing found".
+/// The findings of an attack, and their tests. A report that cannot be read never means "nothing
+/// found".
 fn read(answer: Option<AttackAnswer>) -> (RedTeamReport, Vec<TestCase>) {
     let Some(answer) = answer else { return (RedTeamReport::Unread, Vec::new()) };
     let (findings, tests): (Vec<Finding>, Vec<Option<TestCase>>) = answer.findings().into_iter().unzip();
     (RedTeamReport::Found(findings), tests.into_iter().flatten().collect())
 }
 
-/// A suite has no two tests of one name.
+/// Numbers the names, because a suite cannot have two tests of one name.
 fn distinct(tests: &[TestCase]) -> Vec<TestCase> {
     let number =
         |(at, test): (usize, &TestCase)| TestCase { name: format!("{} ({})", test.name, at + 1), ..test.clone() };

@@ -23,7 +23,7 @@ use super::{
     PhaseReport, authors, count,
 };
 
-/// A voter that is less sure than this has no opinion.
+/// A voter that is less confident than this has no opinion, and its vote does not count.
 const CONFIDENCE_MIN: u8 = 30;
 /// How much of a voter's evidence and objection is kept in the verdict.
 const SAID_BYTES: usize = 1_000;
@@ -34,7 +34,7 @@ struct VoterTurn {
     refused: Option<String>,
 }
 
-/// What a voter wants.
+/// A voter's ranking, with its reasons.
 struct RankedAnswers {
     /// The authors of the answers, the best first.
     ranking: Vec<Name>,
@@ -99,7 +99,8 @@ impl DebateContext {
         Ok(PhaseReport { too_few, messages, insights, verdict: Some(verdict), ..PhaseReport::note(note) })
     }
 
-    /// Everybody votes, as far as there is room; those whom the phase requires first.
+    /// The agents that vote: those whom the phase requires, then the others, up to the limit of the
+    /// phase.
     fn voters<'a>(&self, at: PhaseAttempt, state: &'a DebateState) -> Vec<&'a Agent> {
         let required = choose(at.phase, state.network.agents(), &[]).agents;
         let others = state.network.agents().iter().filter(|agent| !required.iter().any(|voter| voter.id == agent.id));
@@ -108,9 +109,9 @@ impl DebateContext {
         voters
     }
 
-    /// Who stands. Two agents have one answer before them, and say yes or no: each would vote for
-    /// their own. Of answers that are the same the one of the first author stands: else they would
-    /// take each other's votes.
+    /// The authors whose answers can be voted for. Two agents say yes or no to one answer, the
+    /// leading one, because each would vote for their own. Of identical answers only the first
+    /// author's stands, because they would split the votes.
     fn standing(&self, state: &DebateState) -> Vec<Name> {
         if state.network.agents().len() <= 2 {
             return state.leading().map(|candidate| candidate.author.clone()).into_iter().collect();
@@ -206,8 +207,8 @@ impl DebateContext {
         let consensus = Consensus::of(&contributions, &votes);
         let by_voice: Vec<(&Ballot, ModelRef<'_>)> =
             ballots.iter().filter_map(|ballot| Some((ballot, voice_of(voted, &ballot.voter)?))).collect();
-        // Where executed tests leave one answer of several, no opinion overrides them.
-        // But whoever wants none of what is left need not have it.
+        // If executed tests leave one of several answers, no opinion overrides them, unless more
+        // than half of the voters want none of the answers.
         let against = votes.iter().filter(|vote| **vote == none()).count();
         let by_tests = standing.len() == 1
             && state.network.agents().len() > 2
@@ -220,8 +221,8 @@ impl DebateContext {
             (Some(winner), false) => (Some(winner), Some(DecidedBy::Vote)),
             (None, false) => (None, None),
         };
-        // Of a winner whom the voters did not choose nobody can say that they agreed, however much
-        // they agreed against it.
+        // If the voters did not choose the winner, they did not agree on it, however much they
+        // agreed on something else.
         let is_elected = winner.is_some() && winner == elected.winner;
         let label = label(&candidates, &ballots, &elected)?.filter(|_| is_elected);
         let reason = match (&winner, elected.undecided) {
@@ -256,14 +257,14 @@ impl DebateContext {
         })
     }
 
-    /// How much a vote counts where weights count: how sure the voter is, how good it has been, and
-    /// how unlike the others it is.
+    /// The ballot of a voter; `None` if its vote does not count. Its weight in weighted voting
+    /// comes from the voter's confidence and score, and is higher if no other agent has its role.
     fn ballot(&self, voted: &VoterTurn, standing: &[Name], state: &DebateState) -> Option<Ballot> {
         let ranking = voted.ranking().filter(|_| voted.refused.is_none())?.clone();
         let voter = self.config.agent(&voted.turn.agent)?;
         let confidence = voted.turn.confidence.unwrap_or(Share::CONFIDENCE);
         let score = 1_000 + 2 * u64::from(voter.score.as_tenths());
-        let diversity = if voted_roles(voted, state) <= 1 { 1_040 } else { 1_000 };
+        let diversity = if agents_with_same_role(voted, state) <= 1 { 1_040 } else { 1_000 };
         let shown = shown(standing, &voter.id, state);
         let recused = standing.iter().filter(|author| !shown.contains(author)).cloned().collect();
         let weight = u64::from(confidence.as_hundredths()) * score * diversity / 10_000;
@@ -283,21 +284,21 @@ impl DebateContext {
     }
 }
 
-/// What a voter is shown of those who stand. From three on not their own, nor what is the same:
-/// they may not vote for it.
+/// The standing answers that a voter is shown. If there are three or more, the voter's own answer
+/// and identical ones are left out, because the voter may not vote for them.
 fn shown(standing: &[Name], voter: &Name, state: &DebateState) -> Vec<Name> {
     let own = |author: &Name| author == voter || state.is_same(author, voter);
     standing.iter().filter(|author| standing.len() <= 2 || !own(author)).cloned().collect()
 }
 
-/// Which model really spoke for a voter: somebody else may have, in place of one that failed.
+/// The model that really spoke for a voter. It can be a fallback for one that failed.
 fn voice_of<'a>(voted: &'a [VoterTurn], voter: &Name) -> Option<ModelRef<'a>> {
     let TurnResult { provider, model, .. } = &voted.iter().find(|voted| voted.turn.agent == *voter)?.turn;
     Some(ModelRef { provider, model })
 }
 
-/// How many voters have this one's role.
-fn voted_roles(voted: &VoterTurn, state: &DebateState) -> u64 {
+/// How many agents of the network have this voter's role.
+fn agents_with_same_role(voted: &VoterTurn, state: &DebateState) -> u64 {
     let agents = state.network.agents();
     let role = agents.iter().find(|agent| agent.id == voted.turn.agent).map(|agent| agent.role);
     agents.iter().filter(|agent| Some(agent.role) == role).count() as u64
@@ -332,7 +333,7 @@ fn dissent(voted: &[VoterTurn], winner: Option<&Name>, state: &DebateState) -> V
     voted.iter().filter_map(dissent).collect()
 }
 
-/// What a voter said, as far as it stands in the verdict, of which an event has to hold all.
+/// A voter's text as it is in the verdict: shortened, and without control characters.
 fn said(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     folkmoot_core::text::shortened(&plain, SAID_BYTES)

@@ -15,7 +15,7 @@ use super::{
     PhaseReport, count,
 };
 
-/// An agent that is surer than this that it understands the topic asks no more.
+/// An agent that is more confident than this that it understands the topic asks no more.
 const SURE: u8 = 90;
 
 impl DebateContext {
@@ -82,7 +82,8 @@ impl DebateContext {
         Ok(PhaseReport { messages, insights: asked, ..self.optional_phase(at, 1, note, state) })
     }
 
-    /// Asks through the queue of questions. The debate waits there as long as it takes.
+    /// Asks people through the question queue. The debate waits for the answers as long as it
+    /// takes.
     async fn answered_by_a_person(
         &self,
         ctx: &Ctx,
@@ -93,8 +94,8 @@ impl DebateContext {
     ) -> Result<(u32, Vec<String>), Failure> {
         let (mut given, mut answers) = (0, Vec::new());
         for (number, question) in questions.iter().enumerate() {
-            // The run itself asks: every debate has agents of the same names, and what one asks
-            // must hold none of the others.
+            // The run asks, not the agent: every debate has agents of the same names, and a
+            // question in one debate must not halt the others.
             let text = format!("{question}\n\n{assistant} asks, before the debate on: {}", self.config.title());
             let ask = QuestionSpec::new(QuestionType::Blocking, text);
             let answer = ctx.ask(at.key(&format!("person/{round}/{}", number + 1)), ask).await?;

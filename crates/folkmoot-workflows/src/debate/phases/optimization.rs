@@ -34,7 +34,7 @@ impl DebateContext {
         let mut speakers: VecDeque<Name> = groups.into_iter().flatten().collect();
         let mut asked: BTreeSet<Name> = speakers.iter().cloned().collect();
         while let Some(id) = speakers.pop_front() {
-            // One after another: each takes up what the one before has made.
+            // One after another, so that each builds on the result of the one before.
             let Some(best) = state.leading().cloned() else { break };
             messages += state.hops(&id, [&best]);
             taken += u32::from(self.improve(ctx, at, self.agent(&id)?, &best, state).await?);
@@ -118,8 +118,8 @@ impl DebateContext {
         }
     }
 
-    /// Takes an answer in place of its author's last one, if executed tests say that it is no worse
-    /// than the best one.
+    /// Takes an answer in place of its author's last one, unless it fails more tests than the best
+    /// one.
     pub(super) async fn take(
         &self,
         ctx: &Ctx,
@@ -129,15 +129,15 @@ impl DebateContext {
         new: Candidate,
         state: &mut DebateState,
     ) -> Result<bool, Failure> {
-        // Words cannot be tried: what was made of the best answer takes its place, so that whoever
-        // comes next goes on from there, and voters see it.
+        // Text cannot be tested. An improvement of the best answer replaces it, so that the next
+        // agent builds on it and voters see it.
         let author = if self.config.language.is_none() { best.author.clone() } else { new.author.clone() };
         let new = Candidate { author: author.clone(), ..new };
         let before = state.candidates.insert(author.clone(), new);
         let known = state.cross.clone();
         self.cross_test(ctx, at, key, state).await?;
-        // By everybody's tests but its author's own, also those of whoever has the best answer:
-        // what stands need not be shown right.
+        // All tests count except those of the new answer's author. The tests of the best answer's
+        // author count too: the answer that stands need not prove that it is right.
         let is_worse = state.failures(&author, &author) > state.failures(&best.author, &author);
         if !is_worse {
             return Ok(true);
@@ -152,7 +152,7 @@ impl DebateContext {
         Ok(false)
     }
 
-    /// All suites on one answer.
+    /// Executes all suites on one answer.
     pub(super) async fn test_all(
         &self,
         ctx: &Ctx,
@@ -168,7 +168,7 @@ impl DebateContext {
     }
 }
 
-/// Everybody's tests but one's own, without those that are suspect.
+/// The tests of everybody except `but`, without suspect tests.
 pub(super) fn suites(state: &DebateState, but: &Name) -> Vec<(Name, Vec<TestCase>)> {
     let suspects = state.cross.as_ref().map(|cross| cross.suspects()).unwrap_or_default();
     let others = state.candidates.values().filter(|candidate| candidate.author != *but);

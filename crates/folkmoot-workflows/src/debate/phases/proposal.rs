@@ -28,7 +28,7 @@ impl DebateContext {
         if state.style.style == Style::Cpde && !state.notes.iter().any(|(note, _)| *note == NoteKind::Plan) {
             self.plan(ctx, at, state).await?;
         }
-        // Whoever was to plan and gave no answer is not asked again.
+        // Chosen again, because a planner that failed is no longer in the network.
         let groups = self.answerers(at, state);
         let mut messages = 0;
         for (number, group) in groups.iter().enumerate() {
@@ -48,7 +48,7 @@ impl DebateContext {
                 }
             }
         }
-        // Whoever planned has not answered.
+        // Counts candidates, because a plan is not an answer.
         let answered = state.candidates.len();
         let too_few =
             (answered == 0).then(|| self.too_few(at, 1, state).unwrap_or_else(|| "nobody answered".to_owned()));
@@ -88,8 +88,8 @@ impl DebateContext {
             );
         }
         let evidence = labels(&notes);
-        // In a chain each builds on the one before; anywhere else nobody sees another answer before
-        // their own is given.
+        // In a chain each agent builds on the answer before. In other topologies nobody sees
+        // another answer before giving their own.
         let heard = match state.network.topology() {
             Topology::Chain => state.network.hears(id),
             Topology::GraphMesh | Topology::Star | Topology::Tree => Default::default(),
@@ -110,7 +110,7 @@ impl DebateContext {
         self.ask(ctx, ProposalPart { part, is_code: self.config.language.is_some(), change_rule }, request).await
     }
 
-    /// One plans for all.
+    /// Asks one agent to plan for all.
     async fn plan(&self, ctx: &Ctx, at: PhaseAttempt, state: &mut DebateState) -> Result<(), Failure> {
         let leader = |state: &DebateState| Some(state.network.leader(at.phase).clone());
         let ask = |request, state: &DebateState| {
@@ -122,7 +122,7 @@ impl DebateContext {
             let lines = plan.tasks().iter().enumerate().map(|(at, task)| format!("{}. {}", at + 1, task.title));
             state.notes.push((NoteKind::Plan, lines.collect::<Vec<_>>().join("\n")));
         }
-        // Whoever plans has not answered yet.
+        // The turn of the planner is not an answer.
         state.in_phase.clear();
         Ok(())
     }

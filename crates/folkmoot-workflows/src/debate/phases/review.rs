@@ -1,4 +1,4 @@
-//! Answers are scored against what was asked.
+//! Agents score the answers of others against what was asked.
 
 use folkmoot_engine::{Ctx, Failure};
 

@@ -1,4 +1,4 @@
-//! Agents test their own answers before anybody sees them: write, execute, reflect, mend, execute
+//! Agents test their own answers before anybody sees them: write, execute, reflect, repair, execute
 //! again.
 
 use folkmoot_core::Name;
@@ -22,11 +22,11 @@ use super::{
     PhaseReport, candidate, count,
 };
 
-/// What one agent's work on its own answer gave.
+/// The result of one agent's work on its own answer.
 pub(super) struct EvolvedAnswer {
     pub turns: Vec<TurnResult<()>>,
     pub candidate: Option<Candidate>,
-    /// All that it tried, with how much of its own tests each passed.
+    /// All versions that it tried, each with the share of its own tests that passed.
     pub tried: Vec<(Candidate, Option<Share>)>,
     pub episodes: Vec<Episode>,
     /// Whether the last version passed all its tests.
@@ -131,7 +131,7 @@ impl DebateContext {
             if let Some(last) = evolved.episodes.last_mut() {
                 last.next = Some(results.clone());
             }
-            // No tests is no pass.
+            // Without tests nothing has passed.
             evolved.passed = results.all_passed();
             if results.failures.is_empty() || attempt == self.config.self_evolvement_iterations {
                 break;

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Only this session
     #[arg(long, value_name = "ID")]
     session: Option<SessionId>,
-    /// Only gates of this principal
+    /// Only gates of this principal and of its runs
     #[arg(long, value_name = "NAME")]
     requester: Option<Name>,
     #[command(flatten)]

@@ -22,7 +22,7 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     which: QuestionArgs,
-    /// All pending questions of this principal, under any name
+    /// All pending questions of this principal and of its runs, under any name
     #[arg(long, value_name = "NAME", conflicts_with = "id")]
     asked_by: Option<Name>,
     /// Which token to use; the asker may cancel only questions that halt nobody

@@ -1,11 +1,8 @@
 //! A question is asked only where somebody can answer it.
 
-use std::{
-    io::Write,
-    process::{Child, Command, Stdio},
-};
+use std::process::{Child, Command, Stdio};
 
-use super::{Desk, Ended, finish, piped};
+use super::{Desk, Ended, piped, talk::Talk};
 use crate::server::{YOURS, clean, folkmoot};
 
 #[test]
@@ -55,16 +52,34 @@ fn yes_can_be_said_beforehand() {
     assert_eq!((ended.code, ended.stdout.contains("[y/N]")), (0, false), "{ended:?}");
 }
 
-/// Runs a verb in a pseudo-terminal, which `script` of util-linux makes. `None` where there is
-/// none.
+#[test]
+fn what_was_typed_before_the_question_does_not_answer_it() {
+    let desk = Desk::new();
+    let question = desk.say(&["ask", "Which region?", "--options", "eu,us"]);
+    let gate = desk.say(&["gate", "open", "Deploy", "--risk", "critical"]);
+    desk.say(&["halt", "agent", "builder", "--reason", "wait"]);
+    let into_the_terminal = "--json approve < /dev/null > /dev/null";
+    for verb in ["approve", into_the_terminal, "reject --reason no", "lift", "token create evil --role admin", "answer"]
+    {
+        let Some(mut talk) = Talk::begin(&desk, verb) else { return };
+        talk.type_ahead("y\n1\n");
+        talk.answer("\n\n");
+        let (code, said) = talk.end();
+        assert_ne!(code, 0, "{verb}: {said}");
+    }
+    assert_eq!(desk.json(&["gate", "show", &gate])["status"], "pending");
+    assert_eq!(desk.json(&["question", "show", &question])["status"], "pending");
+    assert!(!desk.say(&["token", "list"]).contains("evil"));
+    assert_eq!(desk.run(&["clear", "builder"]).code, 6, "the halt stands");
+}
+
+/// Runs a verb in a pseudo-terminal, which `script` of util-linux makes, and types each line when
+/// it asks for one. `None` where there is none.
 pub(super) fn at_a_terminal(desk: &Desk, arguments: &str, typed: &str) -> Option<Ended> {
-    let mut child = in_a_terminal(desk, arguments)?;
-    // Kept open until it ends: the end of the input would be an answer too.
-    let mut keys = child.stdin.take().expect("a pipe");
-    keys.write_all(typed.as_bytes()).expect("it reads");
-    let ended = finish(child);
-    drop(keys);
-    Some(ended)
+    let mut talk = Talk::begin(desk, arguments)?;
+    talk.answer(typed);
+    let (code, stdout) = talk.end();
+    Some(Ended { code, stdout, stderr: String::new() })
 }
 
 /// A verb that goes on in a pseudo-terminal.

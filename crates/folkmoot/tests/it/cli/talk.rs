@@ -3,7 +3,7 @@
 use std::{
     io::{Read, Write},
     process::{Child, ChildStdin, Command},
-    sync::mpsc::{Receiver, channel},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
     time::Duration,
 };
 
@@ -46,6 +46,37 @@ impl Talk {
         // A person takes longer; what is typed before it is read is forgotten.
         std::thread::sleep(Duration::from_millis(100));
         self.keys.write_all(typed.as_bytes()).expect("it reads");
+    }
+
+    /// Types at once, whatever it says.
+    pub(super) fn type_ahead(&mut self, typed: &str) {
+        self.keys.write_all(typed.as_bytes()).expect("it reads");
+    }
+
+    /// Types one line after another, each when it asks for one.
+    pub(super) fn answer(&mut self, lines: &str) {
+        for line in lines.split_inclusive('\n') {
+            if !self.asks() {
+                return;
+            }
+            self.keys.write_all(line.as_bytes()).expect("it reads");
+        }
+    }
+
+    /// Waits until it asks something; `false` if it ends instead. A question is a line that stops
+    /// after a space.
+    fn asks(&mut self) -> bool {
+        let mut wait = TEST_TIMEOUT;
+        loop {
+            match self.heard.recv_timeout(wait) {
+                Ok(byte) => self.said.push(char::from(byte)),
+                Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) if wait < TEST_TIMEOUT => return true,
+                Err(RecvTimeoutError::Timeout) => panic!("it asks nothing: {}", self.said),
+            }
+            let is_question = ["] ", ": ", "? "].iter().any(|end| self.said.ends_with(end));
+            wait = if is_question { Duration::from_millis(200) } else { TEST_TIMEOUT };
+        }
     }
 
     /// Its exit code, and all that it said.

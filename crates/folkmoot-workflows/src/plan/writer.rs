@@ -1,4 +1,4 @@
-//! Where a plan is written: what its model is asked, and how its answers are read.
+//! Writes a plan: what its model is asked, and how its answers are read.
 
 use std::sync::Arc;
 
@@ -19,24 +19,25 @@ use serde_json::{Value, json};
 use super::{AtProposal, Plan, PlanState, Planning};
 use crate::{ModelCall, RunBudget, Voice, schema::schema_of};
 
-/// The longest of an iteration's lists, and of the sentences in them.
+/// The longest list of an iteration, and the longest item in it.
 const ITEMS_MAX: usize = 12;
 const ITEM_CHARS_MAX: usize = 600;
 
-/// How many proposals a plan can have: each but the first because somebody sent one back.
+/// How many proposals a plan can have. Each but the first exists because somebody sent one back.
 const PROPOSALS_MAX: u32 = 100;
-/// How often something is written anew that could not be used, each time because somebody resumed
-/// the plan.
+/// How often something that could not be used is written again. Each time, somebody has resumed the
+/// plan.
 const RESUMED_MAX: u32 = 100;
 
-/// How many of the proposals that were sent back are shown with the next: the last ones.
+/// How many of the proposals that were sent back are shown to the model for the next one: the last
+/// ones.
 const DRAFTS_MAX: usize = 5;
 
-/// A run's own.
+/// What one run of a plan works with.
 #[derive(Clone, Debug)]
-pub(super) struct Desk {
+pub(super) struct PlanWriter {
     pub planning: Planning,
-    /// Whether people are asked, as it was when the run began.
+    /// Whether people are asked. It is fixed when the run begins.
     pub asks: bool,
     pub provider: String,
     pub voice: Voice,
@@ -57,7 +58,7 @@ struct PlanCall<'a, T> {
     read: &'a (dyn Fn(&ModelAnswer) -> Result<T, String> + Sync),
 }
 
-impl Desk {
+impl PlanWriter {
     pub(super) fn started(&self) -> PlanEvent {
         let (goal, pace) = (self.planning.goal.clone(), self.planning.pace());
         PlanEvent::Started { goal, pace, provider: self.provider.clone() }
@@ -67,7 +68,7 @@ impl Desk {
         ctx.emit(key, told.kind(), &told).await
     }
 
-    /// Proposes until people approve.
+    /// Makes proposals until people approve one.
     pub(super) async fn agree(&self, ctx: &Ctx) -> Result<String, Failure> {
         let mut drafts: Vec<(String, String)> = Vec::new();
         let mut edited = None;
@@ -116,8 +117,8 @@ impl Desk {
         self.ask_until_usable(ctx, asking, "no_proposal", "no proposal was written").await
     }
 
-    /// One iteration; why it gave nothing, where it did not. What only repeats an earlier one is
-    /// nothing.
+    /// Makes one iteration. The inner `Err` says why it produced nothing. An iteration that only
+    /// repeats an earlier one produced nothing.
     pub(super) async fn iterate(
         &self,
         ctx: &Ctx,
@@ -160,7 +161,7 @@ impl Desk {
         self.ask(ctx, &asking).await
     }
 
-    /// The final plan, from what was accepted.
+    /// Makes the final plan from what was accepted.
     pub(super) async fn conclude(&self, ctx: &Ctx, proposal: String, work: PlanState) -> Result<Plan, Failure> {
         if work.produced().next().is_none() {
             let detail = "no iteration gave anything that could be used, so there is nothing to make a plan of";
@@ -195,7 +196,7 @@ impl Desk {
         Ok(Plan { paused, final_plan, entities, ..so_far })
     }
 
-    /// The plan without its end.
+    /// The plan without its final text.
     pub(super) fn so_far(&self, proposal: &str, work: &PlanState) -> Plan {
         Plan {
             goal: self.planning.goal.clone(),
@@ -218,8 +219,8 @@ impl Desk {
         self.planning.sources.iter().map(|source| PromptContext::new().data("text", &source.text)).collect()
     }
 
-    /// Asks for what the plan cannot go on without. Where no answer can be used, the plan stops,
-    /// with all that it has, and asks anew each time that somebody resumes it.
+    /// Asks for something that the plan cannot go on without. If no answer can be used, the plan
+    /// stops, keeps what it has, and asks again each time that somebody resumes it.
     async fn ask_until_usable<T>(
         &self,
         ctx: &Ctx,
@@ -240,7 +241,8 @@ impl Desk {
         Err(Failure::new(code, format!("{problem}, although the plan was resumed {RESUMED_MAX} times")))
     }
 
-    /// Asks, and once more where the answer cannot be used. Why not, where it cannot be used then.
+    /// Asks, and asks once more if the answer cannot be used. The inner `Err` says why neither
+    /// answer could be used.
     async fn ask<T>(&self, ctx: &Ctx, asking: &PlanCall<'_, T>) -> Result<Result<T, String>, Failure> {
         let text = self.prompts.render(asking.prompt, &asking.context)?;
         let (part, attempt, given) = asking.cue.clone();
@@ -280,7 +282,7 @@ impl Desk {
     }
 }
 
-/// Whose clearance is asked for.
+/// The agent whose clearance is asked for.
 fn planner() -> Name {
     "planner".parse().expect("a plain word is a name")
 }
@@ -309,7 +311,7 @@ fn changes(work: &PlanState) -> Vec<PromptContext> {
     work.strategy.iter().map(|change| PromptContext::new().data("text", change)).collect()
 }
 
-/// An [`Iteration`] as it is asked for.
+/// An [`Iteration`] as the model is asked for it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(remote = "Iteration", deny_unknown_fields)]
 struct IterationAnswer {
