@@ -245,7 +245,7 @@ impl Store for Postgres {
     }
 
     async fn gate(&self, id: &GateId) -> Result<Option<GateView>, Error> {
-        let sql = format!("{} WHERE id = ?1", rows::select_gates());
+        let sql = format!("{} WHERE id = ?1", rows::select_gates(false));
         Ok(self.all(&sql, &[Value::Text(id.as_str().into())], rows::read_view).await?.pop())
     }
 
@@ -259,7 +259,7 @@ impl Store for Postgres {
     }
 
     async fn question(&self, id: &QuestionId) -> Result<Option<QuestionView>, Error> {
-        let sql = format!("{} WHERE id = ?1", rows::select_questions());
+        let sql = format!("{} WHERE id = ?1", rows::select_questions(false));
         Ok(self.all(&sql, &[Value::Text(id.as_str().into())], rows::read_question_view).await?.pop())
     }
 

@@ -35,6 +35,8 @@ pub struct GateQuery {
     /// The principal that opened the gates, or that started the run whose workflow opened them. The
     /// name of a workflow finds what it opened in all runs.
     pub requester: Option<Name>,
+    /// Only the beginning of each text, so that a list stays short.
+    pub brief: bool,
     pub after: Option<Cursor>,
     pub limit: u32,
 }
@@ -62,6 +64,8 @@ pub struct QuestionQuery {
     pub concerns: Option<Name>,
     /// Only questions that halt somebody while they are open.
     pub halting: bool,
+    /// Only the beginning of each text, so that a list stays short.
+    pub brief: bool,
     pub after: Option<Cursor>,
     pub limit: u32,
 }
@@ -157,7 +161,7 @@ impl GateQuery {
         let workflow = self.requester.as_ref().filter(|name| is_workflow(name));
         let asker = self.requester.as_ref().filter(|name| !is_workflow(name));
         Listing {
-            select: rows::select_gates(),
+            select: rows::select_gates(self.brief),
             deadline: "deadline",
             at: "requested_at",
             equals: vec![
@@ -201,7 +205,7 @@ impl QuestionQuery {
         let asker = self.asked_by.as_ref().filter(|name| !is_workflow(name));
         let halting = self.halting.then_some("halts IS NOT NULL");
         Listing {
-            select: rows::select_questions(),
+            select: rows::select_questions(self.brief),
             deadline: "due",
             at: "asked_at",
             equals: vec![
@@ -242,7 +246,7 @@ impl RunQuery {
     /// whether there is another page.
     pub(crate) fn sql(&self) -> Result<(String, Vec<Value<'_>>), Refusal> {
         Listing {
-            select: rows::select_runs(),
+            select: rows::select_runs().to_owned(),
             deadline: "started_at",
             at: "started_at",
             equals: vec![
@@ -374,7 +378,7 @@ impl DeliveryQuery {
     /// whether there is another page.
     pub(crate) fn sql(&self) -> Result<(String, Vec<Value<'_>>), Refusal> {
         Listing {
-            select: rows::select_deliveries(),
+            select: rows::select_deliveries().to_owned(),
             deadline: "due",
             at: "created_at",
             equals: vec![("channel", self.channel.as_deref())],
@@ -464,7 +468,7 @@ pub(crate) fn counted(limit: Option<u64>) -> i64 {
 
 /// What the lists of gates, questions, runs and deliveries have in common.
 struct Listing<'a> {
-    select: &'static str,
+    select: String,
     deadline: &'static str,
     at: &'static str,
     equals: Vec<(&'static str, Option<&'a str>)>,

@@ -451,13 +451,19 @@ pub(crate) fn question_urgency(priority: Priority) -> i64 {
     }
 }
 
-/// Selects gates with the text of their summaries, for [`read_view`].
-pub(crate) fn select_gates() -> &'static str {
-    static SQL: OnceLock<String> = OnceLock::new();
-    SQL.get_or_init(|| {
-        let names = GATES.names();
-        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = summary_digest AND barred = 0) FROM gates")
-    })
+/// The length to which a brief list cuts texts.
+const BRIEF_BYTES: usize = 400;
+
+/// Selects gates with the text of their summaries, for [`read_view`]. If `brief`, only the
+/// beginning of each text.
+pub(crate) fn select_gates(brief: bool) -> String {
+    format!("SELECT {}, {} FROM gates", GATES.names(), select_text("summary_digest", brief))
+}
+
+/// The expression for the text with this digest; null if it was erased.
+fn select_text(digest: &str, brief: bool) -> String {
+    let content = if brief { format!("substr(content, 1, {BRIEF_BYTES})") } else { "content".to_owned() };
+    format!("(SELECT {content} FROM artifacts WHERE artifacts.digest = {digest} AND barred = 0)")
 }
 
 pub(crate) fn gate(gate: &Gate) -> Vec<Value<'_>> {
@@ -564,7 +570,14 @@ pub(crate) fn read_view(row: &dyn Columns) -> Result<GateView, Error> {
 }
 
 fn read_text(bytes: Option<Vec<u8>>) -> Result<Option<String>, Error> {
-    bytes.map(String::from_utf8).transpose().map_err(|error| Error::Unreadable(error.to_string()))
+    let Some(mut bytes) = bytes else { return Ok(None) };
+    // The cut of a brief text may be inside a character.
+    if let Err(error) = std::str::from_utf8(&bytes)
+        && error.error_len().is_none()
+    {
+        bytes.truncate(error.valid_up_to());
+    }
+    String::from_utf8(bytes).map(Some).map_err(|error| Error::Unreadable(error.to_string()))
 }
 
 pub(crate) fn event(event: &Event) -> Vec<Value<'_>> {
@@ -829,13 +842,10 @@ pub(crate) fn node(node: &Name, until: Timestamp) -> Vec<Value<'_>> {
     vec![text(node.as_str()), Value::Int(until.as_micros())]
 }
 
-/// Selects questions with their texts, for [`read_question_view`].
-pub(crate) fn select_questions() -> &'static str {
-    static SQL: OnceLock<String> = OnceLock::new();
-    SQL.get_or_init(|| {
-        let names = QUESTIONS.names();
-        format!("SELECT {names}, (SELECT content FROM artifacts WHERE artifacts.digest = text_digest AND barred = 0) FROM questions")
-    })
+/// Selects questions with their texts, for [`read_question_view`]. If `brief`, only the beginning
+/// of each text.
+pub(crate) fn select_questions(brief: bool) -> String {
+    format!("SELECT {}, {} FROM questions", QUESTIONS.names(), select_text("text_digest", brief))
 }
 
 pub(crate) fn question(question: &Question) -> Vec<Value<'_>> {

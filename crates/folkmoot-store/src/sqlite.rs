@@ -301,7 +301,7 @@ impl Store for Sqlite {
         let id = id.clone();
         self.readers
             .read(move |connection| {
-                let sql = format!("{} WHERE id = ?1", rows::select_gates());
+                let sql = format!("{} WHERE id = ?1", rows::select_gates(false));
                 Ok(all(connection, &sql, &[Value::Text(id.as_str().into())], rows::read_view)?.pop())
             })
             .await
@@ -330,7 +330,7 @@ impl Store for Sqlite {
         let id = id.clone();
         self.readers
             .read(move |connection| {
-                let sql = format!("{} WHERE id = ?1", rows::select_questions());
+                let sql = format!("{} WHERE id = ?1", rows::select_questions(false));
                 Ok(all(connection, &sql, &[Value::Text(id.as_str().into())], rows::read_question_view)?.pop())
             })
             .await

@@ -95,6 +95,7 @@ pub(crate) async fn cancel_all(
     let mut query = QuestionListParams {
         status: Some(QuestionStatus::Pending),
         asked_by: Some(asker.clone()),
+        brief: true,
         limit: Some(find::PAGE),
         ..QuestionListParams::default()
     };

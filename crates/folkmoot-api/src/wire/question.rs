@@ -207,6 +207,9 @@ pub struct QuestionListParams {
     /// no other filter, and there is no next page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interleaved: bool,
+    /// Cuts each text after about 400 bytes, so that the list is short however long the texts are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub brief: bool,
     /// `next` of the previous page.
     pub cursor: Option<String>,
     /// The maximum number of questions; default 50.

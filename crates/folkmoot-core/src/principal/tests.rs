@@ -1,4 +1,4 @@
-use super::{Capability, Principal, RESERVED, Role, check_name};
+use super::{Capability, Principal, RESERVED, Role, asker, check_name, shown_asker};
 use crate::transcript::principal;
 
 #[test]
@@ -37,4 +37,21 @@ fn reserved_names_are_refused_however_they_are_written() {
         assert_eq!(check_name("name", &format!("{name}-1").parse().unwrap()), Ok(()));
     }
     assert!(check_name("name", &"Ai:judge".parse().unwrap()).is_err());
+}
+
+#[test]
+fn what_a_workflow_asks_is_asked_by_whoever_started_its_run() {
+    let name = |text: &str| text.parse::<crate::Name>().unwrap();
+    for (by, initiator, who, shown) in [
+        ("workflow:plan@1", Some("bot"), "bot", "bot (workflow:plan@1)"),
+        ("workflow:plan@1", None, "workflow:plan@1", "workflow:plan@1"),
+        ("bot", Some("bot"), "bot", "bot"),
+        // Somebody who opens a gate in another's run asks for themselves.
+        ("alice", Some("bot"), "alice", "alice"),
+        ("workflow", Some("bot"), "workflow", "workflow"),
+    ] {
+        let (by, initiator) = (name(by), initiator.map(name));
+        assert_eq!(asker(&by, initiator.as_ref()).as_str(), who);
+        assert_eq!(shown_asker(&by, initiator.as_ref()), shown);
+    }
 }

@@ -25,7 +25,9 @@ impl RunSummaryQuery {
     /// whether there is another page.
     pub(crate) fn sql(&self) -> Result<(String, Vec<Value<'_>>), Refusal> {
         Listing {
-            select: "SELECT id, session_id, title, initiator, started_at, moved_at, status, waiting_at FROM run_summaries",
+            select:
+                "SELECT id, session_id, title, initiator, started_at, moved_at, status, waiting_at FROM run_summaries"
+                    .to_owned(),
             deadline: "started_at",
             at: "started_at",
             equals: vec![

@@ -228,6 +228,7 @@ conformance! {
         a_cursor_of_another_list_is_refused(store),
         text_sorts_by_bytes(store),
         a_list_without_a_limit_is_served(store),
+        a_brief_list_has_the_beginnings_of_texts(store),
     }
     timers {
         timers_come_the_oldest_first(store),

@@ -208,8 +208,12 @@ impl FindById for Gate {
     }
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
-        let mut query =
-            GateListParams { status: Some(GateStatus::Pending), limit: Some(PAGE), ..GateListParams::default() };
+        let mut query = GateListParams {
+            status: Some(GateStatus::Pending),
+            brief: true,
+            limit: Some(PAGE),
+            ..GateListParams::default()
+        };
         let mut gates = Vec::new();
         loop {
             let page = client.gates(&query).await?;
@@ -222,7 +226,7 @@ impl FindById for Gate {
     }
 
     async fn recent(client: &Client) -> Result<Vec<Self>> {
-        Ok(client.gates(&GateListParams { limit: Some(PAGE), ..GateListParams::default() }).await?.gates)
+        Ok(client.gates(&GateListParams { brief: true, limit: Some(PAGE), ..GateListParams::default() }).await?.gates)
     }
 
     async fn of_run(client: &Client, text: &str) -> Result<Option<GateId>> {
@@ -275,7 +279,7 @@ impl FindById for Question {
 
     async fn waiting(client: &Client) -> Result<Vec<Self>> {
         let status = Some(QuestionStatus::Pending);
-        let mut query = QuestionListParams { status, limit: Some(PAGE), ..QuestionListParams::default() };
+        let mut query = QuestionListParams { status, brief: true, limit: Some(PAGE), ..QuestionListParams::default() };
         let mut questions = Vec::new();
         loop {
             let page = client.questions(&query).await?;
@@ -289,7 +293,7 @@ impl FindById for Question {
 
     async fn recent(client: &Client) -> Result<Vec<Self>> {
         Ok(client
-            .questions(&QuestionListParams { limit: Some(PAGE), ..QuestionListParams::default() })
+            .questions(&QuestionListParams { brief: true, limit: Some(PAGE), ..QuestionListParams::default() })
             .await?
             .questions)
     }

@@ -53,7 +53,8 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
     let interleaved =
         status == Some(QuestionStatus::Pending) && !narrowed && args.page.cursor.is_none() && !ctx.screen.json;
     let (asked_by, cursor) = (args.asked_by, args.page.cursor);
-    let query = QuestionListParams { status, agent, asked_by, run, session, interleaved, cursor, limit };
+    let brief = !ctx.screen.json;
+    let query = QuestionListParams { status, agent, asked_by, run, session, interleaved, brief, cursor, limit };
     let list =
         connection.ask(ctx, args.acting.who, async |client: &Client| Ok(client.questions(&query).await?)).await?;
     let none = format!("There is no {}question.", status.map(|status| format!("{status} ")).unwrap_or_default());

@@ -56,6 +56,7 @@ fn a_workflow_asks_under_its_own_name_with_the_rights_of_whoever_started_it() {
     let (gate, question) = (&world.gates["g1"], &world.questions["q1"]);
     assert_eq!((gate.requested_by.as_str(), gate.initiator.as_ref().unwrap().as_str()), ("workflow:draft@1", "bot"));
     assert_eq!((question.asked_by.as_str(), question.agent_id.as_str()), ("workflow:draft@1", "r1"));
+    assert_eq!(question.initiator.as_ref().unwrap().as_str(), "bot");
     assert_eq!((gate.run_id.as_ref(), question.run_id.as_ref()), (Some(&"r1".parse().unwrap()), gate.run_id.as_ref()));
 }
 

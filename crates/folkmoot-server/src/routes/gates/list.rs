@@ -38,6 +38,7 @@ pub(crate) async fn list(
             run: query.run,
             session: query.session,
             requester: query.requested_by,
+            brief: query.brief,
             after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
             limit,
         };

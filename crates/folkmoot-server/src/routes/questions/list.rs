@@ -41,6 +41,7 @@ pub(crate) async fn list(
             session: query.session,
             concerns: None,
             halting: false,
+            brief: query.brief,
             after: query.cursor.map(|cursor| cursor.parse()).transpose()?,
             limit,
         };

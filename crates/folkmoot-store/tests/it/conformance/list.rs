@@ -251,3 +251,15 @@ pub(crate) async fn a_list_without_a_limit_is_served(store: &impl Store) {
         assert_eq!((page.items.len(), page.next), (0, None));
     }
 }
+
+pub(crate) async fn a_brief_list_has_the_beginnings_of_texts(store: &impl Store) {
+    // The cut falls into the middle of a character.
+    let long = format!("x{}", "\u{20ac}".repeat(1000));
+    let gate = gate_of(store.execute(open(agent("agent-a"), NewGate { summary: long.clone(), ..new_gate() })).await);
+    let listed = async |brief| store.gates(GateQuery { brief, ..inbox() }).await.unwrap().items.remove(0);
+    let (whole, brief) = (listed(false).await, listed(true).await);
+    assert_eq!((&whole.gate, &brief.gate), (&gate, &gate));
+    assert_eq!(whole.summary, Some(long.clone()));
+    let brief = brief.summary.unwrap();
+    assert!(long.starts_with(&brief) && (100..=400).contains(&brief.len()), "{} bytes", brief.len());
+}

@@ -516,7 +516,7 @@ fn spends(_: &Gate) -> Option<SimulatedDecision> {
 
 #[test]
 fn a_budget_asks_where_people_are_asked_and_else_ends_the_debate() {
-    let budget = Budget { tokens: Some(12_000), usd_micros: None };
+    let budget = Budget { tokens: Some(6_000), usd_micros: None };
     let ended = play(DebateConfig { budget: Some(budget), ..voted() });
     assert_eq!(ended.failure().code, "budget_exceeded");
     let asked = Stage::new(&DebateConfig { budget: Some(budget), gates: gates(&[]), ..voted() }).decide(spends).play();

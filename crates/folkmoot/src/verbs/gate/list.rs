@@ -52,6 +52,7 @@ pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connectio
         requested_by: args.requester,
         // One requester's gates must not hide another's.
         interleaved: status == Some(GateStatus::Pending) && !narrowed && !ctx.screen.json,
+        brief: !ctx.screen.json,
         cursor: args.page.cursor,
         limit: Some(args.page.limit),
     };

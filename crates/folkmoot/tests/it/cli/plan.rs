@@ -136,7 +136,11 @@ fn without_a_terminal_others_decide() {
     eventually("it serves", || desk.path().join("server.json").exists().then_some(()));
     for _ in 0..2 {
         let gates = desk.pending(1);
-        desk.say(&["approve", "-y", gates[0]["id"].as_str().unwrap()]);
+        let id = gates[0]["id"].as_str().unwrap();
+        let shown = desk.say(&["gate", "show", id]);
+        assert!(shown.contains(" asked by agent (workflow:plan@1) "), "{shown}");
+        assert!(desk.say(&["gate", "list", "--requester", "agent"]).contains(id), "it is found by who started it");
+        desk.say(&["approve", "-y", id]);
     }
     let ended = waiting.finish();
     assert_eq!((ended.code, ended.stdout.contains("## Executive summary")), (0, true), "{ended:?}");

@@ -40,7 +40,8 @@ impl Saved {
 
     /// Makes the schema what it was.
     async fn restore(&self) {
-        let restore = |table: &String| format!("DELETE FROM {table}; INSERT INTO {table} SELECT * FROM saved_{table};");
+        let restore =
+            |table: &String| format!("DELETE FROM {table}; {};", postgres::copy_rows(&format!("saved_{table}"), table));
         let all: String = self.tables.iter().map(restore).collect();
         let sql = format!("BEGIN; SET LOCAL session_replication_role = replica; {all} COMMIT");
         self.client.batch_execute(&sql).await.expect("they are restored");

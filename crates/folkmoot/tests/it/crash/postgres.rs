@@ -23,3 +23,13 @@ pub(crate) async fn schema() -> Option<String> {
     connection.abort();
     Some(format!("{url} options='-c search_path={schema}'"))
 }
+
+/// The statement that copies all rows, without generated columns, which cannot be written.
+pub(crate) fn copy_rows(from: &str, to: &str) -> String {
+    format!(
+        "DO $$ BEGIN EXECUTE (
+           SELECT format('INSERT INTO {to} (%1$s) SELECT %1$s FROM {from}', string_agg(column_name, ', '))
+           FROM information_schema.columns
+           WHERE table_schema = current_schema() AND table_name = '{to}' AND is_generated = 'NEVER'); END $$"
+    )
+}

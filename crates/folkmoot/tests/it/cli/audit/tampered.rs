@@ -224,7 +224,7 @@ impl Past {
             Database::Postgres { .. } => {
                 for table in TABLES {
                     self.execute(&format!("DELETE FROM {table}"));
-                    self.execute(&format!("INSERT INTO {table} SELECT * FROM kept_{table}"));
+                    self.execute(&postgres::copy_rows(&format!("kept_{table}"), table));
                 }
             }
         }
