@@ -88,8 +88,8 @@ pub fn is_workflow(name: &Name) -> bool {
     name.as_str().starts_with(run::SPEAKER)
 }
 
-/// Who really asks. What a workflow asks is asked by whoever started its run; anything else by `by`.
-/// The column `asker` in the database says the same.
+/// Who really asks. What a workflow asks is asked by whoever started its run; anything else by
+/// `by`. The column `asker` in the database says the same.
 pub fn asker<'a>(by: &'a Name, initiator: Option<&'a Name>) -> &'a Name {
     initiator.filter(|_| is_workflow(by)).unwrap_or(by)
 }

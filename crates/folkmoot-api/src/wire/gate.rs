@@ -184,8 +184,8 @@ pub struct GateListParams {
     pub run: Option<RunId>,
     /// Only gates of this session.
     pub session: Option<SessionId>,
-    /// Only gates that this principal opened, or a workflow in a run that it started. `workflow:NAME`
-    /// means the gates of that workflow in all runs.
+    /// Only gates that this principal opened, or a workflow in a run that it started.
+    /// `workflow:NAME` means the gates of that workflow in all runs.
     pub requested_by: Option<Name>,
     /// Lists pending gates of all requesters in turn: first the most urgent one of each, then the
     /// second of each. Gates of a workflow count as those of whoever started the run. It allows no

@@ -19,8 +19,8 @@ const LIMIT_MAX: u32 = 500;
 /// Lists gates
 ///
 /// Pending ones by risk, deadline and age; others newest first. Agents see their own, and those of
-/// workflows in their runs. `interleaved=true` alternates between requesters, so that nobody's gates
-/// hide another's.
+/// workflows in their runs. `interleaved=true` alternates between requesters, so that nobody's
+/// gates hide another's.
 #[utoipa::path(get, path = "/v1/gates", operation_id = "list_gates", tag = "gates", params(wire::GateListParams),
     responses((status = 200, body = GateList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(

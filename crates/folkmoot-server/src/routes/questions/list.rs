@@ -19,8 +19,8 @@ const LIMIT_MAX: u32 = 500;
 ///
 /// Pending ones by priority, timeout and age; others newest first. Agents see what they and
 /// workflows in their runs asked, and with `run` everything that was asked in their run.
-/// `interleaved=true` shows the most urgent one of each asker first, so that nobody's questions hide
-/// another's.
+/// `interleaved=true` shows the most urgent one of each asker first, so that nobody's questions
+/// hide another's.
 #[utoipa::path(get, path = "/v1/questions", operation_id = "list_questions", tag = "questions", params(wire::QuestionListParams),
     responses((status = 200, body = QuestionList), (status = "4XX", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn list(

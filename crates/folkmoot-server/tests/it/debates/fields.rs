@@ -209,8 +209,8 @@ async fn its_limits_end_it_and_a_person_can_be_asked_what_is_unclear() {
     assert!(of("response_received") >= 2, "an answer, and that there is none: {trail:#}");
 }
 
-/// Questions that halt only an agent of a run go with the run, also when an agent ends it. Otherwise
-/// it could gather any number of them by starting and cancelling debates.
+/// Questions that halt only an agent of a run go with the run, also when an agent ends it.
+/// Otherwise it could gather any number of them by starting and cancelling debates.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_debate_asks_is_closed_when_the_agent_that_started_it_cancels_it() {
     let node = Node::start().await;
