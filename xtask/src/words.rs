@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("Action", "what can be wanted of one noun; other modules write `gate::Action`"),
     ("Needs", "the rows of one noun that a command needs; other modules write `gate::Needs`"),
     ("Loaded", "the rows of one noun that were there; other modules write `gate::Loaded`"),
+    ("Telemetry", "only one of its two modules is compiled; the feature `otel` says which"),
     ("Error", "the error of a crate, as in std; other crates write `store::Error`"),
 ];
 

@@ -76,7 +76,11 @@ fn budget(equipment: &Equipment) -> DoctorFinding {
     let Budget { tokens, usd_micros } = equipment.models.budget();
     let limits: Vec<String> =
         tokens.map(|tokens| format!("{tokens} tokens")).into_iter().chain(usd_micros.map(dollars)).collect();
-    let told = if limits.is_empty() { "none: a run may spend what it wants".to_owned() } else { limits.join(", ") };
+    let told = if limits.is_empty() {
+        "none: a run may spend without limit; set [budget] in folkmoot.toml".to_owned()
+    } else {
+        limits.join(", ")
+    };
     DoctorFinding::new(Area::Models, "budget", Ok(told))
 }
 

@@ -24,6 +24,8 @@ static PAGE: LazyLock<String> =
 /// Not part of the documented API.
 pub(crate) fn router() -> Router<App> {
     Router::new()
+        // Until there is a page to start from.
+        .route("/", get(|| async { Redirect::temporary("/docs") }))
         .route("/docs/", get(|| async { Redirect::permanent("/docs") }))
         .route("/docs", get(|| async { file("text/html; charset=utf-8", &PAGE) }))
         .route("/docs/style.css", get(|| async { file("text/css", include_str!("docs/style.css")) }))

@@ -43,7 +43,11 @@ impl DebateContext {
             }
         }
         self.keep_versions(ctx, at, state).await?;
-        let report = self.optional_phase(at, min_responses, format!("{taken} improvements were taken"), state);
+        let told = match taken {
+            1 => "1 improvement was taken".to_owned(),
+            taken => format!("{taken} improvements were taken"),
+        };
+        let report = self.optional_phase(at, min_responses, told, state);
         Ok(PhaseReport { messages, insights: taken, ..report })
     }
 
