@@ -104,9 +104,9 @@ async fn a_debate_that_runs_out_of_time_leaves_no_folder() {
     let setting = Setting { provider: Some(("silent".to_owned(), silent)), ..Setting::default() };
     let (node, project) = (Node::with(setting).await, Project::new());
     // Its tools are looked for first, in its worktree.
-    let wanted = project.debate(json!({ "timeout_ms": 2500, "tool_calls_max": 4, "provider": "silent" }));
+    let wanted = project.debate(json!({ "timeout_ms": 8000, "tool_calls_max": 4, "provider": "silent" }));
     let id = start_as(&node, ALICE, wanted).await;
-    for _ in 0..500 {
+    for _ in 0..1_500 {
         if !project.worktrees().is_empty() {
             break;
         }
