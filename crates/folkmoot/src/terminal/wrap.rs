@@ -43,6 +43,9 @@ pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
         return vec![line];
     }
     let (mut lines, mut current, mut escape) = (Vec::new(), String::new(), None);
+    // The width of `current`, counted as it grows: measuring it for each character would take
+    // minutes for many characters without width. And whether it has more than indentation.
+    let (mut width, mut has_words) = (0, false);
     // The colour at the end of `current`, and the last space in it with the colour there.
     let (mut colour, mut space) = (String::new(), None);
     for c in line.chars() {
@@ -61,7 +64,7 @@ pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
             }
             continue;
         }
-        if width_of(&current) + c.width().unwrap_or_default() > columns {
+        if width + c.width().unwrap_or_default() > columns {
             let (rest, kept_colour) = match space.take() {
                 _ if c == ' ' => (String::new(), colour.clone()),
                 Some((at, colour)) => {
@@ -72,6 +75,7 @@ pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
             };
             let reset = if kept_colour.is_empty() { String::new() } else { anstyle::Reset.to_string() };
             lines.push(format!("{}{reset}", current.trim_end_matches(' ')));
+            (width, has_words) = (width_of(&rest), !rest.is_empty());
             current = format!("{kept_colour}{rest}");
             space = None;
             if c == ' ' {
@@ -79,12 +83,14 @@ pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
             }
         }
         // Do not break inside the indentation.
-        if c == ' ' && !anstream::adapter::strip_str(&current).to_string().trim().is_empty() {
+        if c == ' ' && has_words {
             space = Some((current.len(), colour.clone()));
         }
         current.push(c);
+        width += c.width().unwrap_or_default();
+        has_words |= c != ' ';
     }
-    if width_of(&current) > 0 || lines.is_empty() {
+    if width > 0 || lines.is_empty() {
         lines.push(current);
     }
     lines
@@ -149,6 +155,16 @@ mod tests {
             wrapped("\u{1b}[31mone two three four\u{1b}[0m", 10),
             ["\u{1b}[31mone two\u{1b}[0m", "\u{1b}[31mthree four\u{1b}[0m"]
         );
+    }
+
+    /// An agent that wrote such a text kept the terminal of whoever looked at it busy for minutes.
+    #[test]
+    fn a_text_of_characters_without_width_is_wrapped_in_time_that_grows_with_its_length() {
+        let text = format!("a{} {}", "\u{301}".repeat(200_000), "b ".repeat(40));
+        let begun = std::time::Instant::now();
+        let lines = wrapped(&text, 20);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+        assert_eq!(lines.concat().matches('b').count(), 40);
     }
 
     #[test]
