@@ -312,10 +312,15 @@ impl Engine {
     /// Pending gates, alternating between requesters: the most urgent of each, then the second of
     /// each, and so on, so that nobody's gates hide another's. The requester of a workflow's gate
     /// is whoever started the run. At most `limit`, without a next page.
-    pub async fn interleaved_gates(&self, principal: &Principal, limit: u32) -> Result<Vec<GateView>, Error> {
+    pub async fn interleaved_gates(
+        &self,
+        principal: &Principal,
+        limit: u32,
+        brief: bool,
+    ) -> Result<Vec<GateView>, Error> {
         let of = |requester: Name, limit: u32, after: Option<Cursor>| {
             let (status, requester) = (Some(GateStatus::Pending), Some(requester));
-            self.gates(principal, GateQuery { status, requester, after, limit, ..GateQuery::default() })
+            self.gates(principal, GateQuery { status, requester, brief, after, limit, ..GateQuery::default() })
         };
         let urgency = |GateView { gate, .. }: &GateView| {
             (std::cmp::Reverse(gate.content.risk), gate.deadline.as_micros(), gate.requested_at, gate.id.clone())

@@ -33,10 +33,18 @@ impl Engine {
 
     /// Pending questions, alternating between askers, like
     /// [`interleaved_gates`](Self::interleaved_gates).
-    pub async fn interleaved_questions(&self, principal: &Principal, limit: u32) -> Result<Vec<QuestionView>, Error> {
+    pub async fn interleaved_questions(
+        &self,
+        principal: &Principal,
+        limit: u32,
+        brief: bool,
+    ) -> Result<Vec<QuestionView>, Error> {
         let of = |asker: Name, limit: u32, after: Option<Cursor>| {
             let (status, asked_by) = (Some(QuestionStatus::Pending), Some(asker));
-            self.questions(principal, QuestionQuery { status, asked_by, after, limit, ..QuestionQuery::default() })
+            self.questions(
+                principal,
+                QuestionQuery { status, asked_by, brief, after, limit, ..QuestionQuery::default() },
+            )
         };
         let urgency = |QuestionView { question, .. }: &QuestionView| {
             (std::cmp::Reverse(question.priority), question.due.as_micros(), question.asked_at, question.id.clone())

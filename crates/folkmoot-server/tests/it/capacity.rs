@@ -617,3 +617,21 @@ async fn an_agent_that_sees_nothing_of_the_log_does_not_have_it_walked() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0]["actor"], "agent-b");
 }
+
+/// Otherwise a few long texts would fill the page, and the rest would be missing from it.
+#[tokio::test]
+async fn an_interleaved_list_can_be_brief_too_and_then_has_every_row() {
+    let node = Node::start().await;
+    for n in 0..40 {
+        let text = format!("{n} {}", "x".repeat(200_000));
+        assert_eq!(node.post("agent-a", "/v1/gates", json!({ "summary": text })).await.status, 201);
+        let question = json!({ "type": "CLARIFYING", "text": text });
+        assert_eq!(node.post("agent-a", "/v1/questions", question).await.status, 201);
+    }
+    for (path, list, text) in [("/v1/gates", "gates", "summary"), ("/v1/questions", "questions", "text")] {
+        let listed = node.get("alice", &format!("{path}?interleaved=true&brief=true&limit=50")).await.json();
+        let rows = listed[list].as_array().unwrap();
+        assert_eq!(rows.len(), 40, "{path}");
+        assert!(rows.iter().all(|row| row[text].as_str().is_some_and(|text| text.len() <= 400)), "{path}");
+    }
+}

@@ -33,7 +33,8 @@ pub(crate) trait FindById: Sized {
 
     fn id(&self) -> Self::Id;
     fn title(&self) -> String;
-    async fn waiting(client: &Client) -> Result<Vec<Self>>;
+    /// The pending items, interleaved. If `brief`, only with the beginnings of long texts.
+    async fn waiting(client: &Client, brief: bool) -> Result<Vec<Self>>;
     /// The latest items, pending or not.
     async fn recent(client: &Client) -> Result<Vec<Self>>;
     /// The item with exactly this id, for ids that can have any form.
@@ -100,7 +101,7 @@ pub(crate) async fn pending<T: FindById>(client: &Client, id: Option<&str>) -> R
     if let Some(whole) = id.and_then(whole::<T>) {
         return Ok(whole);
     }
-    let waiting = T::waiting(client).await?;
+    let waiting = T::waiting(client, true).await?;
     let ([is, are], noun) = (T::WAITS, T::NOUN);
     match (id, waiting.as_slice()) {
         (Some(id), known) => match choose(id, known)? {
@@ -142,7 +143,7 @@ pub(crate) async fn run_or_new(client: &Client, id: Option<&RunId>) -> Result<Op
 }
 
 async fn known<T: FindById>(client: &Client, id: &str) -> Result<Option<T::Id>> {
-    match choose(id, &T::waiting(client).await?)? {
+    match choose(id, &T::waiting(client, true).await?)? {
         Some(found) => Ok(Some(found)),
         None => choose(id, &T::recent(client).await?),
     }
@@ -207,13 +208,9 @@ impl FindById for Gate {
         self.title.clone()
     }
 
-    async fn waiting(client: &Client) -> Result<Vec<Self>> {
-        let mut query = GateListParams {
-            status: Some(GateStatus::Pending),
-            brief: true,
-            limit: Some(PAGE),
-            ..GateListParams::default()
-        };
+    async fn waiting(client: &Client, brief: bool) -> Result<Vec<Self>> {
+        let mut query =
+            GateListParams { status: Some(GateStatus::Pending), brief, limit: Some(PAGE), ..GateListParams::default() };
         let mut gates = Vec::new();
         loop {
             let page = client.gates(&query).await?;
@@ -246,7 +243,7 @@ impl FindById for Gate {
     }
 
     async fn mistaken(client: &Client, text: &str) -> Result<Option<&'static str>> {
-        let found = choose(text, &Question::waiting(client).await?)?;
+        let found = choose(text, &Question::waiting(client, true).await?)?;
         Ok(found.map(|_| "a question; see `folkmoot answer` and `folkmoot deny`"))
     }
 }
@@ -277,9 +274,9 @@ impl FindById for Question {
         self.text.clone().unwrap_or_default()
     }
 
-    async fn waiting(client: &Client) -> Result<Vec<Self>> {
+    async fn waiting(client: &Client, brief: bool) -> Result<Vec<Self>> {
         let status = Some(QuestionStatus::Pending);
-        let mut query = QuestionListParams { status, brief: true, limit: Some(PAGE), ..QuestionListParams::default() };
+        let mut query = QuestionListParams { status, brief, limit: Some(PAGE), ..QuestionListParams::default() };
         let mut questions = Vec::new();
         loop {
             let page = client.questions(&query).await?;
@@ -299,7 +296,7 @@ impl FindById for Question {
     }
 
     async fn mistaken(client: &Client, text: &str) -> Result<Option<&'static str>> {
-        let found = choose(text, &Gate::waiting(client).await?)?;
+        let found = choose(text, &Gate::waiting(client, true).await?)?;
         Ok(found.map(|_| "a gate; see `folkmoot approve` and `folkmoot reject`"))
     }
 }
@@ -319,7 +316,7 @@ impl FindById for Run {
         self.title.clone()
     }
 
-    async fn waiting(client: &Client) -> Result<Vec<Self>> {
+    async fn waiting(client: &Client, _brief: bool) -> Result<Vec<Self>> {
         let mut runs = Vec::new();
         for status in [RunStatus::Stopped, RunStatus::Parked, RunStatus::Running, RunStatus::Pending] {
             runs.extend(self::runs(client, status).await?);
@@ -423,7 +420,7 @@ impl FindById for StandingHalt {
         self.title.clone()
     }
 
-    async fn waiting(client: &Client) -> Result<Vec<Self>> {
+    async fn waiting(client: &Client, _brief: bool) -> Result<Vec<Self>> {
         let status = client.halts().await?;
         Ok(status.held_by.all().into_iter().filter_map(Self::new).collect())
     }

@@ -1,10 +1,14 @@
 //! Asking the person at the terminal.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    os::fd::AsFd,
+};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
+    termios::{QueueSelector, tcflush},
 };
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
@@ -15,9 +19,26 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// only once, and a line begun for a question that is settled answers no other. (Nothing reads
 /// ahead of a question, so nothing of it has been read yet.)
 pub(crate) fn forget_typed_ahead() {
-    // If this is not a terminal, there is nothing to discard.
-    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+    forget_typed(&io::stdin());
 }
+
+/// A paste may be longer than the terminal's buffer, so this goes on until nothing more comes.
+pub(super) fn forget_typed(terminal: &impl AsFd) {
+    for _ in 0..FLUSHES_MAX {
+        // If this is not a terminal, there is nothing to discard.
+        if tcflush(terminal, QueueSelector::IFlush).is_err() {
+            return;
+        }
+        let mut waiting = [PollFd::new(terminal, PollFlags::IN)];
+        if !matches!(poll(&mut waiting, Some(&QUIET)), Ok(1..)) {
+            return;
+        }
+    }
+}
+
+/// How long nothing must come before a question is asked.
+const QUIET: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+const FLUSHES_MAX: usize = 100;
 
 /// Asks for one line. `None` at the end of the input.
 pub(crate) async fn line(question: &str) -> io::Result<Option<String>> {

@@ -5,9 +5,9 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
 };
 
-use rustix::termios::{
-    LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcgetpgrp, tcsetattr,
-};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+
+use super::prompt;
 
 /// The controlling terminal, while this process is in its foreground.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Terminal {
     pub(crate) async fn line(&self, question: &str) -> io::Result<Option<String>> {
         let (mut file, question) = (self.0.try_clone()?, question.to_owned());
         blocking(move || {
-            tcflush(&file, QueueSelector::IFlush)?;
+            prompt::forget_typed(&file);
             write!(file, "{question} ")?;
             let mut line = String::new();
             let read = BufReader::new(file).read_line(&mut line)?;

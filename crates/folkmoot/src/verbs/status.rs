@@ -49,8 +49,8 @@ struct PendingWork {
 pub(crate) async fn run(args: Args, ctx: &CliContext, connection: &mut Connection) -> Result<Exit> {
     let read = async |client: &Client| {
         Ok(PendingWork {
-            gates: Gate::waiting(client).await?,
-            questions: Question::waiting(client).await?,
+            gates: Gate::waiting(client, !ctx.screen.json).await?,
+            questions: Question::waiting(client, !ctx.screen.json).await?,
             halts: client.halts().await?,
             stopped: find::runs(client, RunStatus::Stopped).await?,
             away: find::runs(client, RunStatus::Parked)

@@ -31,7 +31,7 @@ pub(crate) async fn list(
     let limit = limit(query.limit, LIMIT, LIMIT_MAX)?;
     let (items, next) = if query.interleaved {
         only_pending(&query)?;
-        (app.engine.interleaved_gates(&who.principal, limit).await?, None)
+        (app.engine.interleaved_gates(&who.principal, limit, query.brief).await?, None)
     } else {
         let query = GateQuery {
             status: query.status,

@@ -229,3 +229,18 @@ async fn what_a_debate_asks_is_closed_when_the_agent_that_started_it_cancels_it(
     assert_eq!(ok(node.get(ALICE, "/v1/questions?status=pending").await)["questions"], json!([]));
     assert_eq!(ok(node.get(ALICE, "/v1/halts").await)["halted_agents"], json!([]));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_attacks_their_own_answer_while_others_are_there() {
+    let node = Node::start().await;
+    for agents in [3, 5] {
+        let id = start(&node, json!({ "preset": "full", "agents": agents, "max_rounds": 1 })).await;
+        over(&node, &id).await;
+        let turns = turns(&node, &id, "").await;
+        let attacks = parts(&turns, "attack");
+        assert!(!attacks.is_empty(), "{turns:#?}");
+        for attack in attacks {
+            assert_ne!(attack["agent_id"], attack["metadata"]["of"], "{attack:#}");
+        }
+    }
+}

@@ -40,8 +40,11 @@ impl DebateContext {
         at: PhaseAttempt,
         state: &mut DebateState,
     ) -> Result<PhaseReport, Failure> {
-        let Some(red) = red(state) else { return Ok(PhaseReport::note("nobody is there to attack".to_owned())) };
-        let blue = blue(state);
+        let author = state.leading().map(|target| target.author.clone());
+        let Some(red) = red(state, author.as_ref()) else {
+            return Ok(PhaseReport::note("nobody is there to attack".to_owned()));
+        };
+        let blue = blue(state, author.as_ref());
         self.begin(ctx, at, &[vec![red], blue.into_iter().collect()], state).await?;
         let (mut found, mut mended, mut messages, mut unmended) = (0, 0, 0, Vec::new());
         let mut why = "there were enough rounds";
@@ -118,7 +121,9 @@ impl DebateContext {
             };
             (AttackPart, request)
         };
-        let turn = self.ask_or_next(ctx, at, &format!("attack/{round}"), red, ask, state).await?;
+        let turn = self
+            .ask_or_next(ctx, at, &format!("attack/{round}"), |state| red(state, Some(&target.author)), ask, state)
+            .await?;
         let hops = turn.as_ref().map_or(0, |turn| state.hops(&turn.agent, [target]));
         let (report, tests) = read(turn.and_then(|turn| turn.answer));
         Ok((report, tests, hops))
@@ -192,7 +197,9 @@ impl DebateContext {
             let is_code = self.config.language.is_some();
             (ProposalPart { part: TurnPart::Defence, is_code, change_rule: None }, request)
         };
-        let turn = self.ask_or_next(ctx, at, &format!("defence/{round}"), blue, ask, state).await?;
+        let turn = self
+            .ask_or_next(ctx, at, &format!("defence/{round}"), |state| blue(state, Some(&target.author)), ask, state)
+            .await?;
         let hops = turn.as_ref().map_or(0, |turn| state.hops(&turn.agent, [target]));
         let Some(mended) = turn.as_ref().and_then(candidate) else { return Ok((0, hops)) };
         if is_unchanged(target, &mended) {
@@ -245,14 +252,15 @@ fn is_unchanged(before: &Candidate, after: &Candidate) -> bool {
     }
 }
 
-/// The agent that attacks.
-fn red(state: &DebateState) -> Option<Name> {
-    side(state, &[AgentRole::RedTeam, AgentRole::Security, AgentRole::Critic], None)
+/// The agent that attacks: another one than the author of the answer, if there is one.
+fn red(state: &DebateState, author: Option<&Name>) -> Option<Name> {
+    let roles = [AgentRole::RedTeam, AgentRole::Security, AgentRole::Critic];
+    side(state, &roles, author).or_else(|| side(state, &roles, None))
 }
 
 /// The agent that defends: another one than the attacker, if there is one.
-fn blue(state: &DebateState) -> Option<Name> {
-    let red = red(state);
+fn blue(state: &DebateState, author: Option<&Name>) -> Option<Name> {
+    let red = red(state, author);
     side(state, &[AgentRole::BlueTeam, AgentRole::Optimizer, AgentRole::Implementer], red.as_ref()).or(red)
 }
 

@@ -56,7 +56,8 @@ pub(super) async fn run(
     reason: Option<String>,
     yes: bool,
 ) -> Result<Exit> {
-    let waiting = connection.ask(ctx, ActingAs::You, async |client: &Client| Question::waiting(client).await).await?;
+    let waiting =
+        connection.ask(ctx, ActingAs::You, async |client: &Client| Question::waiting(client, true).await).await?;
     let (mut ready, mut left_out) = (Vec::new(), Vec::new());
     for question in &waiting {
         match judge(question) {
