@@ -31,6 +31,8 @@ pub(super) fn forget_typed(terminal: &impl AsFd) {
         }
         let mut waiting = [PollFd::new(terminal, PollFlags::IN)];
         if !matches!(poll(&mut waiting, Some(&QUIET)), Ok(1..)) {
+            // A line that is not finished is not reported.
+            let _ = tcflush(terminal, QueueSelector::IFlush);
             return;
         }
     }

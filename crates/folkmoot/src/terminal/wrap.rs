@@ -64,7 +64,7 @@ pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
             }
             continue;
         }
-        if width + c.width().unwrap_or_default() > columns {
+        if width + columns_of(c) > columns {
             let (rest, kept_colour) = match space.take() {
                 _ if c == ' ' => (String::new(), colour.clone()),
                 Some((at, colour)) => {
@@ -87,13 +87,19 @@ pub(crate) fn wrapped(line: &str, columns: usize) -> Vec<String> {
             space = Some((current.len(), colour.clone()));
         }
         current.push(c);
-        width += c.width().unwrap_or_default();
+        width += columns_of(c);
         has_words |= c != ' ';
     }
     if width > 0 || lines.is_empty() {
         lines.push(current);
     }
     lines
+}
+
+/// The most columns that a character takes. A variation selector can make the character before it
+/// one wider.
+fn columns_of(c: char) -> usize {
+    if c == '\u{fe0f}' { 1 } else { c.width().unwrap_or_default() }
 }
 
 /// Cuts the middle out of a line that is too wide, because long names often differ at their ends.
@@ -127,7 +133,7 @@ pub(crate) fn cut(line: &str, columns: usize) -> String {
         // Colours are the only escapes in this output; each ends with an m.
         colour |= c == '\u{1b}';
         if !colour {
-            let Some(left) = room.checked_sub(c.width().unwrap_or_default()) else { break };
+            let Some(left) = room.checked_sub(columns_of(c)) else { break };
             room = left;
         }
         kept.push(c);
@@ -169,8 +175,13 @@ mod tests {
 
     #[test]
     fn every_line_behind_a_bar_begins_with_it_and_fits() {
-        let text =
-            ["a sentence that is longer than a narrow terminal is wide", "", "\tindented = 0123456789_0123456789_0123"];
+        let hearts = "\u{2764}\u{fe0f}".repeat(40);
+        let text = [
+            "a sentence that is longer than a narrow terminal is wide",
+            "",
+            "\tindented = 0123456789_0123456789_0123",
+            &hearts,
+        ];
         let drawn = barred(text, Some(30));
         for line in drawn.lines() {
             let line = anstream::adapter::strip_str(line).to_string();
